@@ -1,0 +1,156 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/agext/levenshtein"
+	kjson "sigs.k8s.io/json"
+)
+
+// Decode reads the block and checks all that can be checked without the Rollout. Its error names every field that is
+// unknown, given twice, of a wrong type or senseless, with its full path and, for a near miss, the field that was
+// probably meant; one fault is separated from the next by a semicolon.
+func Decode(block []byte) (*Config, error) {
+	c := &Config{}
+	strict, err := kjson.UnmarshalStrict(block, c)
+	if err != nil {
+		return nil, typeFault(err)
+	}
+	var faults []string
+	for _, err := range strict {
+		faults = append(faults, fieldFault(err))
+	}
+	c.adoptFirstSpelling(&faults)
+	c.validate(&faults)
+	if len(faults) > 0 {
+		return nil, errors.New(strings.Join(faults, "; "))
+	}
+	return c, nil
+}
+
+// adoptFirstSpelling moves routeTableName and routeTableNamespace to where they stand today.
+func (c *Config) adoptFirstSpelling(faults *[]string) {
+	if c.RouteTableName == "" && c.RouteTableNamespace == "" {
+		return
+	}
+	if c.RouteTableSelector != nil {
+		*faults = append(*faults, "routeTableName, routeTableNamespace: the first release's spelling; routeTableSelector is set as well, so leave them out")
+		return
+	}
+	c.RouteTableSelector = &RouteTableSelector{Name: c.RouteTableName, Namespace: c.RouteTableNamespace}
+	c.RouteTableName, c.RouteTableNamespace = "", ""
+}
+
+// typeFault words a value of the wrong type, or a block that is not JSON at all.
+func typeFault(err error) error {
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+		field := wrong.Field
+		if field == "" {
+			return fmt.Errorf("found %s where fields were expected", article(wrong.Value))
+		}
+		return fmt.Errorf("%s: found %s, want %s", field, article(wrong.Value), typeName(wrong.Type))
+	}
+	return err
+}
+
+// article puts the right article before the name of a JSON type, as encoding/json words it ("number 5", "array").
+func article(value string) string {
+	if strings.HasPrefix(value, "array") || strings.HasPrefix(value, "object") {
+		return "an " + value
+	}
+	return "a " + value
+}
+
+func typeName(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return typeName(t.Elem())
+	case reflect.Slice:
+		return "a list"
+	case reflect.Map:
+		return "a map"
+	case reflect.Struct:
+		return "the fields " + strings.Join(fieldNames(t), ", ")
+	case reflect.String:
+		return "a string"
+	default:
+		return "a " + t.Kind().String()
+	}
+}
+
+// fieldFault words an unknown field or one that is given twice.
+func fieldFault(err error) string {
+	field := kjson.FieldError(nil)
+	if !errors.As(err, &field) {
+		return err.Error()
+	}
+	path := field.FieldPath()
+	if strings.HasPrefix(err.Error(), "duplicate field") {
+		return path + ": given twice"
+	}
+	if meant := nearest(path); meant != "" {
+		return fmt.Sprintf("%s: unknown field; did you mean %s?", path, meant)
+	}
+	return fmt.Sprintf("%s: unknown field; known here are %s", path, strings.Join(siblings(path), ", "))
+}
+
+// nearest returns the known field that differs from the one at path by a slip of the keyboard, or "".
+func nearest(path string) string {
+	name := strings.ToLower(path[strings.LastIndex(path, ".")+1:])
+	best, distance := "", len(name)/3+2
+	for _, sibling := range siblings(path) {
+		if d := levenshtein.Distance(name, strings.ToLower(sibling), nil); d < distance {
+			best, distance = sibling, d
+		}
+	}
+	return best
+}
+
+// siblings returns the fields that are known where the field at path stands, sorted.
+func siblings(path string) []string {
+	t := reflect.TypeFor[Config]()
+	steps := strings.Split(path, ".")
+	for _, step := range steps[:len(steps)-1] {
+		step, _, _ = strings.Cut(step, "[")
+		for t = elem(fieldType(t, step)); t.Kind() == reflect.Slice; {
+			t = elem(t.Elem())
+		}
+	}
+	return fieldNames(t)
+}
+
+// fieldNames returns the names that a struct's fields have in the block, sorted.
+func fieldNames(t reflect.Type) []string {
+	var names []string
+	for i := range t.NumField() {
+		names = append(names, jsonName(t.Field(i)))
+	}
+	slices.Sort(names)
+	return names
+}
+
+func elem(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer {
+		return t.Elem()
+	}
+	return t
+}
+
+func fieldType(t reflect.Type, name string) reflect.Type {
+	for i := range t.NumField() {
+		if jsonName(t.Field(i)) == name {
+			return t.Field(i).Type
+		}
+	}
+	return t
+}
+
+func jsonName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
+}

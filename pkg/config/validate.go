@@ -1,0 +1,75 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// Kinds of destination that a RouteTable can forward to and that a Rollout can move (RouteTable API reference,
+// DestinationKind).
+const (
+	KindService            = "SERVICE"
+	KindVirtualDestination = "VIRTUAL_DESTINATION"
+	KindExternalService    = "EXTERNAL_SERVICE"
+)
+
+var kinds = []string{KindService, KindVirtualDestination, KindExternalService}
+
+// validate adds what is senseless about c to faults, in the order of the fields.
+func (c *Config) validate(faults *[]string) {
+	report := func(format string, args ...any) { *faults = append(*faults, fmt.Sprintf(format, args...)) }
+
+	switch s := c.RouteTableSelector; {
+	case s == nil:
+		report("routeTableSelector: missing; it says which RouteTables are concerned, by name or by labels")
+	case s.Name == "" && s.LabelSelector() == nil:
+		report("routeTableSelector: empty; set name, labels or matchExpressions")
+	default:
+		checkName(report, "routeTableSelector.name", s.Name)
+		checkName(report, "routeTableSelector.namespace", s.Namespace)
+		if _, err := metav1.LabelSelectorAsSelector(s.LabelSelector()); err != nil {
+			report("routeTableSelector: labels and matchExpressions are no selector: %v", err)
+		}
+	}
+	if s := c.RouteSelector; s != nil && s.Name == "" && len(s.Labels) == 0 {
+		report("routeSelector: empty; set name or labels, or leave it out to take every route that forwards to stable")
+	}
+	checkKind(report, "destinationKind", c.DestinationKind)
+	checkName(report, "destinationNamespace", c.DestinationNamespace)
+	checkDestination(report, "stable", c.Stable)
+	checkDestination(report, "canary", c.Canary)
+}
+
+func checkDestination(report func(string, ...any), path string, d *Destination) {
+	if d == nil {
+		return
+	}
+	checkName(report, path+".name", d.Name)
+	checkName(report, path+".namespace", d.Namespace)
+	checkKind(report, path+".kind", d.Kind)
+	if p := d.Port; p != nil && ((p.Name == "") == (p.Number == 0) || p.Number < 0 || p.Number > 65535) {
+		report("%s.port: want number, from 1 to 65535, or name", path)
+	}
+	for _, key := range slices.Sorted(maps.Keys(d.Subset)) {
+		if len(validation.IsQualifiedName(key)) > 0 || len(validation.IsValidLabelValue(d.Subset[key])) > 0 {
+			report("%s.subset: %q: %q is not a label that a pod can have", path, key, d.Subset[key])
+		}
+	}
+}
+
+func checkKind(report func(string, ...any), path, kind string) {
+	if kind != "" && !slices.Contains(kinds, kind) {
+		report("%s: found %q, want one of %s", path, kind, strings.Join(kinds, ", "))
+	}
+}
+
+func checkName(report func(string, ...any), path, name string) {
+	if name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
+		report("%s: %q is not a name that a Kubernetes object can have", path, name)
+	}
+}
