@@ -1,0 +1,82 @@
+// Package engine brings objects of a routing API to what a Rollout wants: it plans what differs, sends one patch per
+// object, and tells whether the cluster holds what was asked for. It knows no routing API itself.
+package engine
+
+import (
+	"encoding/json"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
+)
+
+// API is what the engine asks of a routing API. An implementation holds no state.
+type API interface {
+	// Kind is the objects' kind, as errors name it.
+	Kind() string
+	// Resource is where the API server keeps the objects.
+	Resource() schema.GroupVersionResource
+	// Routes views an object, as the API server sent it, as routes with weighted destinations, in the object's order. It
+	// fails if the object cannot be read at all; what is wrong with a single route is in that route.
+	Routes(object json.RawMessage) ([]Route, error)
+	// Spell returns a new entry for a list of destinations, in the API's JSON: like source, but for destination to. The
+	// entry has no weight yet. Where the API allows, the entry carries a mark by which Routes recognises it later.
+	Spell(source Entry, to intent.Destination) (map[string]any, error)
+	Arithmetic
+}
+
+// Arithmetic is how a routing API reads the weights of one route. Weights are as the list of destinations gives them, 0
+// for none.
+type Arithmetic interface {
+	// Owned returns how many percent of the route's traffic the entries that are mine hold together. If the weights make no
+	// sense it fails, unless mend is set: then mine own what the other entries leave, where that can be told.
+	Owned(weights []int, mine []bool, mend bool) (int, error)
+	// Effective returns the percent of the route's traffic that each entry gets. It fails if the weights make no sense.
+	Effective(weights []int) ([]float64, error)
+}
+
+// Route is one route of an object.
+type Route struct {
+	// Place is where it stands, as errors name it: `http[2] "checkout"`.
+	Place string
+	// Key identifies the route among those of its object for as long as its name or its matchers stay.
+	Key string
+	// Name and Labels are what a route selector looks at; both are empty for routes that cannot have them.
+	Name   string
+	Labels map[string]string
+	// Does says, for a route that forwards to no destinations, what it does instead.
+	Does string
+	// List is the JSON pointer of the list of destinations.
+	List string
+	// Listed says whether the object has that list; if not, the route forwards to a default destination. Empty says that it
+	// has one without entries.
+	Listed, Empty bool
+	// Entries are the route's destinations; of a route without a list, the default one.
+	Entries []Entry
+	// HasDefault says that without its list the route would forward to the default destination Default.
+	HasDefault bool
+	Default    intent.Destination
+	// Fault says why the rest of the route cannot be read; nil if it can.
+	Fault error
+}
+
+// Entry is one entry in a route's list of destinations.
+type Entry struct {
+	intent.Destination
+	// Weight is the entry's weight; nil if it gives none.
+	Weight *int
+	// Marked says that the entry carries the mark of those that Spell made.
+	Marked bool
+	// JSON is the entry as it stands in the object.
+	JSON json.RawMessage
+}
+
+func (r Route) weights() []int {
+	weights := make([]int, len(r.Entries))
+	for i, e := range r.Entries {
+		if e.Weight != nil {
+			weights[i] = *e.Weight
+		}
+	}
+	return weights
+}

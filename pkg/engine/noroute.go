@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
+)
+
+// ErrNoRoute says that no selected route of an object forwards to the stable destination.
+var ErrNoRoute = errors.New("no route forwards to stable")
+
+// noRouteError is an [ErrNoRoute] in words.
+type noRouteError string
+
+func (e noRouteError) Error() string { return string(e) }
+
+func (noRouteError) Is(target error) bool { return target == ErrNoRoute }
+
+// noRoute words that none of an object's selected routes forwards to stable: what they do instead, and what to change.
+func (p *planner) noRoute(routes []Route, selection Selection) error {
+	var selected []Route
+	for _, r := range routes {
+		if selection.matches(r) {
+			selected = append(selected, r)
+		}
+	}
+	of := fmt.Sprintf("none of its %d routes", len(routes))
+	switch {
+	case len(routes) == 0:
+		return noRouteError("it has no routes, so none forwards to stable " + p.in.Stable.String())
+	case len(selected) == 0:
+		return noRouteError(fmt.Sprintf("%s matches routeSelector (%s)", of, list(routes, Route.label, ", ")))
+	case len(selected) < len(routes):
+		of = fmt.Sprintf("none of the %d routes that match routeSelector", len(selected))
+	}
+	cure := "add it to a route or select its table"
+	for _, r := range selected {
+		for _, e := range r.Entries {
+			if hint := p.nearMiss(e.Destination); hint != "" {
+				cure = fmt.Sprintf("%s lists %s: %s", r.Place, e.Destination, hint)
+			}
+		}
+	}
+	return noRouteError(fmt.Sprintf("%s forwards to stable %s (%s); %s", of, p.in.Stable, list(selected, Route.does, ", "), cure))
+}
+
+// nearMiss says what to change if a destination has stable's name but is not stable.
+func (p *planner) nearMiss(found intent.Destination) string {
+	stable := p.in.Stable
+	if found.Name != stable.Name {
+		return ""
+	}
+	switch {
+	case found.Kind != stable.Kind:
+		return fmt.Sprintf("if that is meant, set destinationKind or stable.kind to %s", found.Kind)
+	case found.Namespace != stable.Namespace:
+		return fmt.Sprintf("if that is meant, the Rollout must be in namespace %s, or, for a kind other than SERVICE, set stable.namespace", found.Namespace)
+	case stable.Cluster != "" && found.Cluster != stable.Cluster:
+		return fmt.Sprintf("if that is meant, change stable.cluster, now %s", stable.Cluster)
+	case stable.Port != nil && (found.Port == nil || *found.Port != *stable.Port):
+		return fmt.Sprintf("if that is meant, change stable.port, now %s", stable.Port)
+	default:
+		return "if that is meant, change stable.subset"
+	}
+}
+
+// label names a route with what a selector can see of it.
+func (r Route) label() string {
+	if len(r.Labels) == 0 {
+		return r.Place
+	}
+	return fmt.Sprintf("%s %v", r.Place, strings.TrimPrefix(fmt.Sprint(r.Labels), "map"))
+}
+
+// does names a route with what it does.
+func (r Route) does() string {
+	switch {
+	case r.Fault != nil:
+		return fmt.Sprintf("%s cannot be read", r.Place)
+	case len(r.Entries) == 0:
+		return fmt.Sprintf("%s %s", r.Place, r.Does)
+	}
+	return fmt.Sprintf("%s forwards to %s", r.Place, list(r.Entries, func(e Entry) string { return e.Destination.String() }, " and "))
+}

@@ -1,0 +1,250 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
+)
+
+// Object is an object of a routing API as the API server sent it.
+type Object struct {
+	Namespace, Name string
+	ResourceVersion string
+	Labels          map[string]string
+	Annotations     map[string]string
+	// JSON is the whole object.
+	JSON json.RawMessage
+}
+
+// Selection says which routes of an object a Rollout moves.
+type Selection struct {
+	// Routes narrows them; nil: every route that forwards to stable.
+	Routes *config.RouteSelector
+	// None says that the object is not selected: what the Rollout holds there is put at rest.
+	None bool
+}
+
+func (s Selection) matches(r Route) bool {
+	if s.None {
+		return false
+	}
+	if s.Routes == nil {
+		return true
+	}
+	for key, value := range s.Routes.Labels {
+		if found, ok := r.Labels[key]; !ok || found != value {
+			return false
+		}
+	}
+	return s.Routes.Name == "" || s.Routes.Name == r.Name
+}
+
+// Plan is what brings one object to an intent.
+type Plan struct {
+	// Patch is empty if the object already is as it should be.
+	Patch []Operation
+	// Changes says what Patch does to whom, in the object's order.
+	Changes []Change
+	// NewServices are the Services that get traffic by Patch and were not listed before, each with the place of its route.
+	NewServices []NewService
+}
+
+// Change is what one destination of a route gives for a weight, before and after; 0 also where it gives none.
+type Change struct {
+	Place       string
+	Destination intent.Destination
+	From, To    int
+}
+
+// NewService is a Service that a patch gives traffic to for the first time.
+type NewService struct {
+	Place       string
+	Destination intent.Destination
+}
+
+type planner struct {
+	api    API
+	in     intent.Intent
+	memory memory
+}
+
+// MakePlan returns what brings observed to in: weights on the selected routes, and at rest what the Rollout holds on
+// others. It is a function of its arguments alone. Its errors name the object and, for each route that cannot be served,
+// the place; if there is any, there is no plan. [ErrNoRoute] is among them if no selected route forwards to stable.
+func MakePlan(api API, observed Object, selection Selection, in intent.Intent) (Plan, error) {
+	name := fmt.Sprintf("%s %s/%s", api.Kind(), observed.Namespace, observed.Name)
+	routes, err := api.Routes(observed.JSON)
+	if err != nil {
+		return Plan{}, fmt.Errorf("%s: %w", name, err)
+	}
+	p := &planner{api: api, in: in, memory: recall(observed.Annotations, in.Owner)}
+	plans, faults := p.routes(routes, selection)
+	if len(faults) > 0 {
+		return Plan{}, named(name, faults)
+	}
+	plan := Plan{}
+	for _, rp := range plans {
+		plan.add(rp)
+	}
+	remembered, err := p.memory.patch(observed.Annotations, in.Owner, remember(plans))
+	if err != nil {
+		return Plan{}, fmt.Errorf("%s: %w", name, err)
+	}
+	plan.Patch = append(plan.Patch, remembered...)
+	if n := len(plan.Patch); n >= maxOperations {
+		return Plan{}, fmt.Errorf("%s: %d changes are more than one patch may hold (%d); narrow routeSelector or split the table", name, n, maxOperations)
+	}
+	return plan, nil
+}
+
+// routes plans every route that is selected or held.
+func (p *planner) routes(routes []Route, selection Selection) ([]routePlan, []error) {
+	var plans []routePlan
+	var faults []error
+	served := false
+	for _, r := range routes {
+		var plan routePlan
+		var err error
+		switch selected := selection.matches(r); {
+		case selected && r.Fault != nil:
+			err = fmt.Errorf("%s: %w", r.Place, r.Fault)
+		case selected && p.forwardsToUs(r):
+			served = true
+			plan, err = p.serve(r)
+		case r.Fault == nil && p.holds(r):
+			plan, err = p.release(r)
+		default:
+			continue
+		}
+		if err != nil {
+			faults = append(faults, err)
+		}
+		plans = append(plans, plan)
+	}
+	if !served && !selection.None && len(faults) == 0 {
+		faults = append(faults, p.noRoute(routes, selection))
+	}
+	return plans, faults
+}
+
+// forwardsToUs reports whether a route forwards to stable, or, where the two alternate, to either.
+func (p *planner) forwardsToUs(r Route) bool {
+	for _, e := range r.Entries {
+		if p.in.Stable.Matches(e.Destination) || p.in.Alternating && p.in.Canary.Matches(e.Destination) {
+			return true
+		}
+	}
+	return false
+}
+
+// holds reports whether the Rollout has changed the route before.
+func (p *planner) holds(r Route) bool {
+	mine := p.memory.mine
+	if mine == nil || !r.Listed {
+		return false
+	}
+	for _, e := range r.Entries {
+		if _, known := mine.Roles[e.Key()]; known && (mine.was(r.Key) != nil || e.Marked) {
+			return true
+		}
+	}
+	return false
+}
+
+// remember returns the record of what the Rollout holds after the plans.
+func remember(plans []routePlan) *record {
+	roles, routes := map[string]role{}, map[string]spelling{}
+	for _, plan := range plans {
+		if plan.was == nil {
+			continue
+		}
+		routes[plan.route.Key] = plan.was
+		for _, s := range plan.form {
+			if s.seat >= 0 {
+				own := plan.seats[s.seat]
+				roles[own.destination.Key()] = own.role
+			}
+		}
+	}
+	return newRecord(roles, routes)
+}
+
+// add appends what turns the route's observed list into its form. Operations apply one after another, so entries are
+// changed first, taken out from the back next and added last.
+func (plan *Plan) add(rp routePlan) {
+	plan.describe(rp)
+	r := rp.route
+	if rp.unlist {
+		plan.Patch = append(plan.Patch, Operation{Op: "remove", Path: r.List})
+		return
+	}
+	if !r.Listed {
+		if len(rp.form) > 0 {
+			plan.Patch = append(plan.Patch, Operation{Op: "add", Path: r.List, Value: rp.newEntries()})
+		}
+		return
+	}
+	kept := map[int]bool{}
+	for _, s := range rp.form {
+		if s.index < 0 {
+			continue
+		}
+		kept[s.index] = true
+		path := at(r.List, s.index) + "/weight"
+		switch before := r.Entries[s.index].Weight; {
+		case equalWeight(before, s.weight):
+		case s.weight == nil:
+			plan.Patch = append(plan.Patch, Operation{Op: "remove", Path: path})
+		case before == nil:
+			plan.Patch = append(plan.Patch, Operation{Op: "add", Path: path, Value: *s.weight})
+		default:
+			plan.Patch = append(plan.Patch, Operation{Op: "replace", Path: path, Value: *s.weight})
+		}
+	}
+	for i := len(r.Entries) - 1; i >= 0; i-- {
+		if !kept[i] {
+			plan.Patch = append(plan.Patch, Operation{Op: "remove", Path: at(r.List, i)})
+		}
+	}
+	for _, entry := range rp.newEntries() {
+		plan.Patch = append(plan.Patch, Operation{Op: "add", Path: r.List + "/-", Value: entry})
+	}
+}
+
+// newEntries returns the form's new entries, with their weights.
+func (rp routePlan) newEntries() []map[string]any {
+	var entries []map[string]any
+	for _, s := range rp.form {
+		if s.index < 0 {
+			entry := maps.Clone(rp.seats[s.seat].spelt)
+			entry["weight"] = *s.weight
+			entries = append(entries, entry)
+		}
+	}
+	return entries
+}
+
+// describe notes what changes for the Rollout's destinations.
+func (plan *Plan) describe(rp routePlan) {
+	to := make([]int, len(rp.seats))
+	for _, s := range rp.form {
+		if s.seat >= 0 && s.weight != nil {
+			to[s.seat] = *s.weight
+		}
+	}
+	for n, own := range rp.seats {
+		from := 0
+		if own.index >= 0 && rp.route.Listed {
+			from = rp.route.weights()[own.index]
+		}
+		if from != to[n] {
+			plan.Changes = append(plan.Changes, Change{Place: rp.route.Place, Destination: own.destination, From: from, To: to[n]})
+		}
+		if own.index < 0 && to[n] > 0 && own.destination.Kind == config.KindService {
+			plan.NewServices = append(plan.NewServices, NewService{Place: rp.route.Place, Destination: own.destination})
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Annotation is where an object remembers what Rollouts own on it: a JSON object with one record per owner. It is there
+// only while a release is under way. Losing it costs the original spelling of weights, nothing else.
+const Annotation = "rollouts.argoproj.io/traffic-weights"
+
+// record is what one Rollout owns on an object.
+type record struct {
+	// Roles says what each destination, by its key, is to the Rollout.
+	Roles map[string]role `json:"roles"`
+	// Held are the routes whose weights the Rollout has changed.
+	Held []held `json:"held"`
+}
+
+// held are routes whose destinations were given alike before the first change.
+type held struct {
+	Was    spelling `json:"was"`
+	Routes []string `json:"routes"`
+}
+
+// spelling gives the weights of a route's own destinations by their keys, nil for one that gave none. A destination that
+// is missing was not listed. A nil spelling is of a route that is not held.
+type spelling map[string]*int
+
+// emptyList is a spelling's key for a list of destinations that was there, but empty.
+const emptyList = "[]"
+
+// was returns how the route with this key was given, nil if the Rollout does not hold it.
+func (r *record) was(routeKey string) spelling {
+	if r == nil {
+		return nil
+	}
+	for _, h := range r.Held {
+		if _, found := slices.BinarySearch(h.Routes, routeKey); found {
+			return h.Was
+		}
+	}
+	return nil
+}
+
+// newRecord returns the record of these roles and routes, or nil if there is nothing to remember.
+func newRecord(roles map[string]role, routes map[string]spelling) *record {
+	if len(routes) == 0 {
+		return nil
+	}
+	r := &record{Roles: roles}
+	for _, key := range slices.Sorted(maps.Keys(routes)) {
+		same := func(h held) bool { return h.Was.equal(routes[key]) }
+		if i := slices.IndexFunc(r.Held, same); i >= 0 {
+			r.Held[i].Routes = append(r.Held[i].Routes, key)
+		} else {
+			r.Held = append(r.Held, held{Was: routes[key], Routes: []string{key}})
+		}
+	}
+	return r
+}
+
+func (s spelling) equal(other spelling) bool {
+	return maps.EqualFunc(s, other, func(a, b *int) bool { return equalWeight(a, b) })
+}
+
+func equalWeight(a, b *int) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
+
+// memory is the annotation of one object as one owner sees it.
+type memory struct {
+	// mine is the owner's record, nil if there is none.
+	mine *record
+	// holders says which other owner holds the destination with a key.
+	holders map[string]string
+	// others are the records of other owners, as they stand.
+	others map[string]json.RawMessage
+}
+
+// recall reads the annotation. What cannot be read counts as lost.
+func recall(annotations map[string]string, owner string) memory {
+	m := memory{holders: map[string]string{}, others: map[string]json.RawMessage{}}
+	if json.Unmarshal([]byte(annotations[Annotation]), &m.others) != nil {
+		m.others = map[string]json.RawMessage{}
+	}
+	for _, other := range slices.Sorted(maps.Keys(m.others)) {
+		r := &record{}
+		if json.Unmarshal(m.others[other], r) != nil || len(r.Held) == 0 {
+			delete(m.others, other)
+			continue
+		}
+		if other == owner {
+			for _, h := range r.Held {
+				slices.Sort(h.Routes)
+			}
+			m.mine = r
+			delete(m.others, other)
+			continue
+		}
+		for key := range r.Roles {
+			m.holders[key] = other
+		}
+	}
+	return m
+}
+
+// patch returns what makes the annotation say mine for owner, where the object's annotations are those observed.
+func (m memory) patch(observed map[string]string, owner string, mine *record) ([]Operation, error) {
+	all := maps.Clone(m.others)
+	if mine != nil {
+		data, err := json.Marshal(mine)
+		if err != nil {
+			return nil, fmt.Errorf("annotation %s: %w", Annotation, err)
+		}
+		all[owner] = data
+	}
+	text := ""
+	if len(all) > 0 {
+		data, err := json.Marshal(all)
+		if err != nil {
+			return nil, fmt.Errorf("annotation %s: %w", Annotation, err)
+		}
+		text = string(data)
+	}
+	return annotationPatch(observed, text), nil
+}
+
+// annotationPatch returns what makes the annotation be text, or be gone if text is empty.
+func annotationPatch(observed map[string]string, text string) []Operation {
+	path := pointer("metadata", "annotations", Annotation)
+	current, found := observed[Annotation]
+	switch {
+	case text == current && found == (text != ""):
+		return nil
+	case text == "" && len(observed) == 1:
+		return []Operation{{Op: "remove", Path: pointer("metadata", "annotations")}}
+	case text == "":
+		return []Operation{{Op: "remove", Path: path}}
+	case len(observed) == 0:
+		return []Operation{{Op: "add", Path: pointer("metadata", "annotations"), Value: map[string]any{Annotation: text}}}
+	default:
+		return []Operation{{Op: "add", Path: path, Value: text}}
+	}
+}

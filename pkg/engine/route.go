@@ -1,0 +1,334 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/split"
+)
+
+// slot is one entry of a list of destinations as it is to be.
+type slot struct {
+	// seat is the Rollout's seat that the entry is; -1 for an entry of somebody else.
+	seat int
+	// index is the entry's place in the observed list; -1 for a new one.
+	index int
+	// weight is what the entry is to give; nil for none.
+	weight *int
+}
+
+// form is a list of destinations as it is to be.
+type form []slot
+
+func (f form) weights() []int {
+	weights := make([]int, len(f))
+	for i, s := range f {
+		if s.weight != nil {
+			weights[i] = *s.weight
+		}
+	}
+	return weights
+}
+
+// routePlan is what one route is to become.
+type routePlan struct {
+	route Route
+	seats []seat
+	// form is the list of destinations as it is to be; unlist says that the list itself goes.
+	form   form
+	unlist bool
+	// was is what to remember of the route; nil if it is not held any more.
+	was spelling
+}
+
+// serve plans a selected route: its weights as the intent wants them.
+func (p *planner) serve(r Route) (routePlan, error) {
+	seats, err := p.seats(r)
+	if err != nil {
+		return routePlan{}, err
+	}
+	return p.divide(r, seats)
+}
+
+// release plans a route that the Rollout holds but does not select any more: all goes back to stable.
+func (p *planner) release(r Route) (routePlan, error) {
+	rest := *p
+	rest.in.CanaryShare, rest.in.Experiments = 0, nil
+	seats, err := rest.seats(r)
+	if err != nil {
+		return routePlan{}, err
+	}
+	if seats[0].index < 0 { // the Rollout calls another destination stable by now: this route's is the recorded one
+		for n, s := range seats {
+			if s.index >= 0 && p.memory.mine.Roles[s.destination.Key()] == roleStable {
+				seats[n].role, seats[n].share = roleStable, rest.in.StableShare()
+				seats[0] = seats[n]
+				seats = append(seats[:n], seats[n+1:]...)
+				break
+			}
+		}
+	}
+	if seats[0].index < 0 {
+		return routePlan{}, fmt.Errorf("%s: still holds %s but forwards to stable no more; list stable again, or take the others out",
+			r.Place, listed(seats))
+	}
+	return rest.divide(r, seats)
+}
+
+func listed(seats []seat) string {
+	for _, s := range seats {
+		if s.index >= 0 {
+			return s.destination.String()
+		}
+	}
+	return "nothing"
+}
+
+// divide plans the weights of a route whose seats are known.
+func (p *planner) divide(r Route, seats []seat) (routePlan, error) {
+	was := p.memory.mine.was(r.Key)
+	plan := routePlan{route: r, seats: seats, was: was}
+	if p.in.AtRest() && !r.Listed && seats[0].index >= 0 { // the default destination is stable, which is all that is wanted
+		plan.was = nil
+		return plan, nil
+	}
+	if err := p.fill(r, seats); err != nil {
+		return plan, err
+	}
+	if err := p.checkHolders(r, seats); err != nil {
+		return plan, err
+	}
+	if err := p.weigh(r, seats); err != nil {
+		return plan, err
+	}
+	written := writtenForm(r, seats)
+	if err := p.check(r, seats, written); err != nil {
+		return plan, err
+	}
+	plan.form = written
+	if p.in.AtRest() {
+		p.rest(&plan)
+	} else if was == nil {
+		plan.was = spell(r, seats)
+	}
+	return plan, nil
+}
+
+// weigh gives each seat its weight: its part of what the seats own together.
+func (p *planner) weigh(r Route, seats []seat) error {
+	mine := make([]bool, len(r.Entries))
+	shares := make([]int, len(seats))
+	for n, s := range seats {
+		shares[n] = s.share
+		if s.index >= 0 {
+			mine[s.index] = true
+		}
+	}
+	owned, err := p.api.Owned(r.weights(), mine, p.memory.mine != nil)
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.Place, err)
+	}
+	if p.in.AtRest() && owned == 0 { // nothing to give, and nobody but stable to get it
+		return nil
+	}
+	parts, err := split.Divide(owned, shares)
+	if errors.Is(err, split.ErrTooSmall) {
+		return fmt.Errorf("%s: the Rollout's destinations hold %d percent of the route, too little to divide; give them more", r.Place, owned)
+	} else if err != nil {
+		return fmt.Errorf("%s: %w", r.Place, err)
+	}
+	for n := range seats {
+		seats[n].weight = parts[n]
+	}
+	return nil
+}
+
+// writtenForm spells every weight of the Rollout's own out. Entries that the plugin made and that get nothing are left
+// out, but for stable's, by which the route is known.
+func writtenForm(r Route, seats []seat) form {
+	f := observedForm(r, seats)
+	kept := f[:0]
+	for _, s := range f {
+		if s.seat >= 0 {
+			own := seats[s.seat]
+			if own.made && own.weight == 0 && own.role != roleStable {
+				continue
+			}
+			s.weight = &own.weight
+		}
+		kept = append(kept, s)
+	}
+	for n, own := range seats {
+		if own.spelt != nil && (own.weight > 0 || own.role == roleStable) {
+			kept = append(kept, slot{seat: n, index: -1, weight: &own.weight})
+		}
+	}
+	return kept
+}
+
+// observedForm is the list as it stands; that of a route without one is empty.
+func observedForm(r Route, seats []seat) form {
+	f := form{}
+	if !r.Listed {
+		return f
+	}
+	for i, e := range r.Entries {
+		s := slot{seat: -1, index: i, weight: e.Weight}
+		for n, own := range seats {
+			if own.index == i {
+				s.seat = n
+			}
+		}
+		f = append(f, s)
+	}
+	return f
+}
+
+// check fails unless the form gives the Rollout's destinations exactly their weights, and everybody else what they had.
+// A weight of 0 is the same as none: beside a destination that gives none, it would share in what is left.
+func (p *planner) check(r Route, seats []seat, f form) error {
+	got, err := p.api.Effective(f.weights())
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.Place, err)
+	}
+	for i, s := range f {
+		if s.seat >= 0 && math.Abs(got[i]-float64(seats[s.seat].weight)) > 0.01 && len(f) > 1 {
+			return fmt.Errorf("%s: %s cannot be brought to %d percent beside destinations that give no weight; give those a weight",
+				r.Place, seats[s.seat].destination, seats[s.seat].weight)
+		}
+	}
+	before, err := p.api.Effective(r.weights())
+	if err == nil && !othersKeep(before, f, got) {
+		return fmt.Errorf("%s: the weights of other destinations cannot be kept; give each destination a weight", r.Place)
+	}
+	return nil
+}
+
+// othersKeep reports whether somebody else's entries get, but for a rounding, what they got before.
+func othersKeep(before []float64, f form, got []float64) bool {
+	for i, s := range f {
+		if s.seat < 0 && math.Abs(got[i]-before[s.index]) >= 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// rest chooses how a route at rest is spelt: as it was given before the first change; or, where nothing is remembered, as
+// it stands; or else with every weight written out. A spelling that sends anything to another than stable will not do. One
+// that would only take from somebody else stays remembered, for when that one has moved on.
+func (p *planner) rest(plan *routePlan) {
+	r, seats, written := plan.route, plan.seats, plan.form
+	switch {
+	case p.isDefaulted(r, seats, plan.was):
+		_, empty := plan.was[emptyList]
+		plan.form, plan.was, plan.unlist = form{}, nil, !empty
+	case plan.was != nil:
+		p.restore(plan)
+	case seats[0].made: // so the other one, which the table lists, was stable before
+		plan.was = spell(r, seats)
+	default:
+		observed := observedForm(r, seats)
+		if len(observed) == len(written) && p.onlyStable(observed) {
+			plan.form = observed
+		}
+	}
+}
+
+// restore gives a route at rest the spelling that is remembered, where that will do.
+func (p *planner) restore(plan *routePlan) {
+	restored := make(form, len(plan.form))
+	keep := false // the plugin's own entries stay: of two services that alternate, the one that was not listed is stable
+	for i, s := range plan.form {
+		restored[i] = s
+		if s.seat < 0 {
+			continue
+		}
+		own := plan.seats[s.seat]
+		keep = keep || own.made
+		if weight, listed := plan.was[own.destination.Key()]; listed {
+			restored[i].weight = weight
+		}
+	}
+	switch {
+	case !p.onlyStable(restored):
+		keep = keep || p.in.Alternating
+	case p.sameForOthers(plan.form, restored):
+		plan.form = restored
+	default:
+		keep = true
+	}
+	if !keep {
+		plan.was = nil
+	}
+}
+
+// isDefaulted reports whether the plugin wrote the route's list in place of the table's default destination, and may take
+// it away again.
+func (p *planner) isDefaulted(r Route, seats []seat, was spelling) bool {
+	for _, e := range r.Entries {
+		if !made(e, was) {
+			return false
+		}
+	}
+	return r.Listed && r.HasDefault && (was != nil && !p.in.Alternating || seats[0].destination.Matches(r.Default))
+}
+
+// onlyStable reports whether a form makes sense and gives nothing to any of the Rollout's destinations but stable.
+func (p *planner) onlyStable(f form) bool {
+	got, err := p.api.Effective(f.weights())
+	if err != nil {
+		return false
+	}
+	for i, s := range f {
+		if s.seat > 0 && got[i] > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// sameForOthers reports whether two forms of the same entries give somebody else's the same, but for a rounding.
+func (p *planner) sameForOthers(a, b form) bool {
+	before, errA := p.api.Effective(a.weights())
+	after, errB := p.api.Effective(b.weights())
+	if errA != nil || errB != nil {
+		return false
+	}
+	for i, s := range a {
+		if s.seat < 0 && math.Abs(before[i]-after[i]) >= 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// spell returns how the route's own listed destinations give their weights now. Beside an entry that the plugin made, what
+// stands there is the plugin's own, and the annotation was lost: then it is what spells stable's share out.
+func spell(r Route, seats []seat) spelling {
+	was := spelling{}
+	if r.Empty {
+		was[emptyList] = nil
+	}
+	lost := false
+	for _, s := range seats {
+		lost = lost || r.Listed && s.index >= 0 && s.made
+	}
+	owned := 0
+	for _, s := range seats {
+		owned += s.weight
+	}
+	for _, s := range seats {
+		switch {
+		case s.index < 0 || !r.Listed || s.made:
+		case !lost:
+			was[s.destination.Key()] = r.Entries[s.index].Weight
+		case s.role == roleStable:
+			was[s.destination.Key()] = &owned
+		default:
+			was[s.destination.Key()] = new(int)
+		}
+	}
+	return was
+}

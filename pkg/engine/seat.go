@@ -1,0 +1,165 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
+)
+
+// role is what a destination is to a Rollout.
+type role string
+
+const (
+	roleStable     role = "stable"
+	roleCanary     role = "canary"
+	roleExperiment role = "experiment"
+	roleFormer     role = "former" // named before, not any more
+	roleForeign    role = ""       // somebody else's
+)
+
+// seat is an entry of the route that belongs to the Rollout, or one that is about to be made.
+type seat struct {
+	destination intent.Destination
+	role        role
+	// index is where the entry stands in the route's list; -1 if it is not listed yet.
+	index int
+	// made says that the plugin made the entry, so that it goes when it gets nothing.
+	made bool
+	// spelt is the new entry, for one that is not listed yet.
+	spelt map[string]any
+	// share is what the destination gets, in proportion to the others; weight the percent that makes.
+	share, weight int
+}
+
+// seats finds the Rollout's own entries in a route, in the order stable, canary, experiments, former. An entry that two
+// descriptions fit, or a description that two entries fit, is an error.
+func (p *planner) seats(r Route) ([]seat, error) {
+	seats := []seat{
+		{destination: p.in.Stable, role: roleStable, index: -1, share: p.in.StableShare()},
+		{destination: p.in.Canary, role: roleCanary, index: -1, share: p.in.CanaryShare},
+	}
+	for _, e := range p.in.Experiments {
+		seats = append(seats, seat{destination: e.Destination, role: roleExperiment, index: -1, share: e.Share})
+	}
+	named := len(seats)
+	for i, e := range r.Entries {
+		taken := false
+		for n := range seats[:named] {
+			if !seats[n].destination.Matches(e.Destination) {
+				continue
+			}
+			if seats[n].index >= 0 {
+				return nil, fmt.Errorf("%s: lists %s and %s, and either could be %s; set its port, subset or cluster in the config block",
+					r.Place, r.Entries[seats[n].index].Destination, e.Destination, seats[n].role)
+			}
+			seats[n].index, taken = i, true
+		}
+		if !taken && p.wasMine(r, e) {
+			seats = append(seats, seat{role: roleFormer, index: i})
+		}
+	}
+	was := p.memory.mine.was(r.Key)
+	for n := range seats {
+		if i := seats[n].index; i >= 0 {
+			e := r.Entries[i]
+			seats[n].destination = e.Destination
+			seats[n].made = !r.Listed || made(e, was)
+		}
+	}
+	return seats, nil
+}
+
+// made reports whether the plugin added the entry to its route. The mark says so; an entry with a subset has no room for
+// the mark, there the memory of what was listed does.
+func made(e Entry, was spelling) bool {
+	if len(e.Subset) == 0 {
+		return e.Marked
+	}
+	_, listed := was[e.Key()]
+	return was != nil && !listed
+}
+
+// wasMine reports whether the entry belonged to the Rollout at an earlier call: the object remembers it, or, where that
+// was lost, the Rollout's status does.
+func (p *planner) wasMine(r Route, e Entry) bool {
+	if mine := p.memory.mine; mine != nil {
+		_, known := mine.Roles[e.Key()]
+		return known && (mine.was(r.Key) != nil || e.Marked)
+	}
+	for _, former := range p.in.Former {
+		if former.Matches(e.Destination) {
+			return true
+		}
+	}
+	return false
+}
+
+// fill makes the entries that are wanted and not listed, each from one that is. A route without a list has none.
+func (p *planner) fill(r Route, seats []seat) error {
+	source := seats[0].index
+	if source < 0 {
+		source = seats[1].index
+	}
+	for n, s := range seats {
+		if s.index >= 0 && r.Listed || s.share == 0 && s.role != roleStable {
+			continue
+		}
+		to := s.destination
+		if s.index < 0 {
+			var err error
+			if to, err = p.derive(r, r.Entries[source], s); err != nil {
+				return err
+			}
+		}
+		spelt, err := p.api.Spell(r.Entries[source], to)
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.Place, err)
+		}
+		seats[n].destination, seats[n].spelt, seats[n].made = to, spelt, true
+	}
+	return nil
+}
+
+// derive completes the description of a destination that is not listed by what the source entry says.
+func (p *planner) derive(r Route, source Entry, s seat) (intent.Destination, error) {
+	to := s.destination
+	if to.Cluster == "" {
+		to.Cluster = source.Cluster
+	}
+	if s.role == roleExperiment {
+		port, err := p.in.ExperimentPort(source.Destination, to.Name)
+		if err != nil {
+			return to, fmt.Errorf("%s: %w", r.Place, err)
+		}
+		to.Port, to.Subset = port, nil
+		return to, nil
+	}
+	if to.Port == nil {
+		to.Port = source.Port
+	}
+	if to.Subset == nil && len(source.Subset) > 0 {
+		other := roleStable
+		if s.role == roleStable {
+			other = roleCanary
+		}
+		return to, fmt.Errorf("%s: %s has a subset and no %s is listed; list it or set %s.subset", r.Place, other, s.role, s.role)
+	}
+	return to, nil
+}
+
+// checkHolders fails if another Rollout holds one of the seats.
+func (p *planner) checkHolders(r Route, seats []seat) error {
+	for _, s := range seats {
+		if holder := p.memory.holders[s.destination.Key()]; holder != "" && (s.index >= 0 || s.share > 0) {
+			return fmt.Errorf("%s: %s is being moved by Rollout %s as well; let that one finish, or remove it from annotation %s if it is gone",
+				r.Place, s.destination, holder, Annotation)
+		}
+	}
+	return nil
+}
+
+// addedService says that the patch gives traffic to a Service that the object did not list before.
+func (s seat) addedService() bool {
+	return s.index < 0 && s.weight > 0 && s.destination.Kind == config.KindService
+}

@@ -1,0 +1,74 @@
+package gloo
+
+import "fmt"
+
+// Percent is the arithmetic of a forwardTo (RouteTable API reference, ForwardToAction.destinations): weights are percent
+// and sum to 100; destinations that give none share what is left; 0 is the same as none; with one destination the weight
+// does not matter.
+type percent struct{}
+
+// Owned returns the percent of the route that the entries that are mine hold: the weights they give and their equal part
+// of what all given weights leave over. Weights that cannot sum to 100 are an error. With mend they are not, if every
+// entry of others gives one: then mine own what those leave.
+func (percent) Owned(weights []int, mine []bool, mend bool) (int, error) {
+	if len(weights) == 1 && mine[0] {
+		return 100, nil
+	}
+	given, givenByMine, without, withoutMine := 0, 0, 0, 0
+	for i, weight := range weights {
+		given += weight
+		if mine[i] {
+			givenByMine += weight
+		}
+		if weight == 0 {
+			without++
+			if mine[i] {
+				withoutMine++
+			}
+		}
+	}
+	err := sums(given, without, len(weights))
+	others := given - givenByMine
+	switch {
+	case err == nil && without == 0:
+		return givenByMine, nil
+	case err == nil:
+		return givenByMine + (100-given)*withoutMine/without, nil
+	case mend && without == withoutMine && others <= 100:
+		return 100 - others, nil
+	default:
+		return 0, err
+	}
+}
+
+// Effective returns the percent of the route's traffic that each entry gets.
+func (percent) Effective(weights []int) ([]float64, error) {
+	if len(weights) == 1 {
+		return []float64{100}, nil
+	}
+	given, without := 0, 0
+	for _, weight := range weights {
+		given += weight
+		if weight == 0 {
+			without++
+		}
+	}
+	if err := sums(given, without, len(weights)); err != nil {
+		return nil, err
+	}
+	got := make([]float64, len(weights))
+	for i, weight := range weights {
+		if got[i] = float64(weight); weight == 0 {
+			got[i] = float64(100-given) / float64(without)
+		}
+	}
+	return got, nil
+}
+
+// sums fails if weights that sum to given, beside some entries without, make no sense to Gloo.
+func sums(given, without, entries int) error {
+	if given > 100 || given < 100 && without == 0 && entries > 0 {
+		return fmt.Errorf("the weights of its %d destinations sum to %d; they must sum to 100", entries, given)
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package intent
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
+)
+
+// Destination names something that a route can forward to.
+//
+// As a description, of what a Rollout means, an empty Cluster, a nil Port and a nil Subset stand for any. As read from an
+// object they stand for none.
+type Destination struct {
+	Kind      string
+	Cluster   string
+	Namespace string
+	Name      string
+	Port      *config.Port
+	Subset    map[string]string
+}
+
+// Matches reports whether found, a destination as read from an object, is one that d describes.
+func (d Destination) Matches(found Destination) bool {
+	return d.Kind == found.Kind && d.Namespace == found.Namespace && d.Name == found.Name &&
+		(d.Cluster == "" || d.Cluster == found.Cluster) &&
+		(d.Port == nil || found.Port != nil && *d.Port == *found.Port) &&
+		(d.Subset == nil || maps.Equal(d.Subset, found.Subset))
+}
+
+// apart reports whether no destination can match both descriptions.
+func (d Destination) apart(other Destination) bool {
+	return d.Kind != other.Kind || d.Namespace != other.Namespace || d.Name != other.Name ||
+		d.Cluster != "" && other.Cluster != "" && d.Cluster != other.Cluster ||
+		d.Port != nil && other.Port != nil && *d.Port != *other.Port ||
+		d.Subset != nil && other.Subset != nil && !maps.Equal(d.Subset, other.Subset)
+}
+
+// Key returns a text that is the same for equal destinations only, for an annotation that remembers them.
+func (d Destination) Key() string {
+	key := d.String()
+	if d.Kind == config.KindService {
+		key = key[len("Service "):]
+	}
+	return key
+}
+
+// String returns the destination as errors name it, such as "Service apps/web:8080 (version=v1)".
+func (d Destination) String() string {
+	b := &strings.Builder{}
+	fmt.Fprintf(b, "%s %s/%s", kindWord(d.Kind), d.Namespace, d.Name)
+	if d.Port != nil {
+		fmt.Fprintf(b, ":%s", d.Port)
+	}
+	if d.Cluster != "" {
+		fmt.Fprintf(b, " in cluster %s", d.Cluster)
+	}
+	if len(d.Subset) > 0 {
+		var labels []string
+		for _, key := range slices.Sorted(maps.Keys(d.Subset)) {
+			labels = append(labels, key+"="+d.Subset[key])
+		}
+		fmt.Fprintf(b, " (%s)", strings.Join(labels, ","))
+	}
+	return b.String()
+}
+
+// kindWord returns a kind as people know it; one that is not known here stays as it stands in the object.
+func kindWord(kind string) string {
+	switch kind {
+	case config.KindService:
+		return "Service"
+	case config.KindVirtualDestination:
+		return "VirtualDestination"
+	case config.KindExternalService:
+		return "ExternalService"
+	default:
+		return kind
+	}
+}

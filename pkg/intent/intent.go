@@ -1,0 +1,221 @@
+// Package intent works out what a Rollout wants of the routes that carry its traffic. It knows no routing API, and its
+// answer is a function of the Rollout and the call's arguments alone: after any restart it is the same.
+package intent
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/argoproj/argo-rollouts/pkg/apis/rollouts/v1alpha1"
+	"github.com/argoproj/argo-rollouts/rollout/trafficrouting"
+
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
+)
+
+// Intent is what a Rollout wants at one call: which destinations are its own and what share of its traffic each gets.
+type Intent struct {
+	// Owner is how the Rollout is known on objects that it shares with others: namespace/name, after the cluster's name
+	// where one is configured.
+	Owner string
+	// Namespace is the Rollout's.
+	Namespace string
+
+	Stable, Canary Destination
+	// Alternating says that stable and canary swap roles with each release (pingPong), so that an object need list only
+	// one of them, whichever it is.
+	Alternating bool
+	// CanaryShare is what the canary gets, out of MaxShare.
+	CanaryShare, MaxShare int
+	// Experiments are the services of a running experiment, with their shares; the canary's is not among them.
+	Experiments []Experiment
+	// Services are the Services that had to be looked up, by name: those of the experiments and, for their ports, stable's.
+	// One that does not exist is missing.
+	Services map[string]Service
+	// Former are destinations that the Rollout's status says it used before and that it does not name any more.
+	Former []Destination
+}
+
+// Experiment is one service of an experiment step.
+type Experiment struct {
+	Destination Destination
+	// Share is out of MaxShare.
+	Share int
+}
+
+// StableShare returns what is left for stable, out of MaxShare.
+func (in Intent) StableShare() int {
+	share := in.MaxShare - in.CanaryShare
+	for _, e := range in.Experiments {
+		share -= e.Share
+	}
+	return share
+}
+
+// AtRest reports whether all traffic belongs to stable: before, after and between releases.
+func (in Intent) AtRest() bool { return in.CanaryShare == 0 && len(in.Experiments) == 0 }
+
+// Bounds limits what a Rollout may ask for, since whoever may write one steers with the controller's rights.
+type Bounds struct {
+	// Cluster is this cluster's name as route tables use it, or "".
+	Cluster string
+	// DestinationNamespaces are the namespaces in which destinations of a kind other than SERVICE may be. Nil: any.
+	DestinationNamespaces []string
+}
+
+// Of returns what ro wants when the controller sets its canary to weight, beside the additional destinations of an
+// experiment. Its error lists all that is missing or senseless in the Rollout or the block.
+func Of(ro *v1alpha1.Rollout, c *config.Config, bounds Bounds, weight int32, additional []v1alpha1.WeightDestination) (Intent, error) {
+	if ro.Spec.Strategy.Canary == nil {
+		return Intent{}, errors.New("spec.strategy.canary is not set; traffic is moved for canary Rollouts only")
+	}
+	in := Intent{
+		Owner:       owner(ro, bounds.Cluster),
+		Namespace:   ro.Namespace,
+		Alternating: trafficrouting.IsPingPongEnabled(ro),
+		CanaryShare: int(weight),
+		MaxShare:    maxShare(ro),
+	}
+	stableService, canaryService := trafficrouting.GetStableAndCanaryServices(ro, true)
+	in.Stable = describe(ro, c, c.Stable, stableService)
+	in.Canary = describe(ro, c, c.Canary, canaryService)
+
+	faults := in.destinationFaults(ro, c, bounds)
+	if err := in.addExperiments(additional); err != nil {
+		faults = append(faults, err.Error())
+	}
+	if len(faults) > 0 {
+		return Intent{}, errors.New(strings.Join(faults, "; "))
+	}
+	in.Former = former(ro, in)
+	return in, nil
+}
+
+func owner(ro *v1alpha1.Rollout, cluster string) string {
+	name := ro.Namespace + "/" + ro.Name
+	if cluster != "" {
+		name = cluster + "/" + name
+	}
+	return name
+}
+
+// maxShare returns maxTrafficWeight, by default 100 (Rollout spec, trafficRouting.maxTrafficWeight).
+func maxShare(ro *v1alpha1.Rollout) int {
+	if tr := ro.Spec.Strategy.Canary.TrafficRouting; tr != nil && tr.MaxTrafficWeight != nil {
+		return int(*tr.MaxTrafficWeight)
+	}
+	return 100
+}
+
+// describe returns the destination that a service of the Rollout and the block's description of it make together.
+func describe(ro *v1alpha1.Rollout, c *config.Config, given *config.Destination, service string) Destination {
+	d := config.Destination{}
+	if given != nil {
+		d = *given
+	}
+	return Destination{
+		Kind:      first(d.Kind, c.DestinationKind, config.KindService),
+		Cluster:   d.Cluster,
+		Namespace: first(d.Namespace, c.DestinationNamespace, ro.Namespace),
+		Name:      first(d.Name, service),
+		Port:      d.Port,
+		Subset:    d.Subset,
+	}
+}
+
+// first returns the first text that is not empty.
+func first(texts ...string) string {
+	for _, text := range texts {
+		if text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// destinationFaults returns what is wrong with the stable and canary destinations.
+func (in Intent) destinationFaults(ro *v1alpha1.Rollout, c *config.Config, bounds Bounds) []string {
+	var faults []string
+	if in.Alternating {
+		if c.Stable != nil && c.Stable.Name != "" || c.Canary != nil && c.Canary.Name != "" {
+			faults = append(faults, "stable.name, canary.name: the Rollout uses pingPong, where the two services swap roles; leave the names out")
+		}
+	}
+	if in.Stable.Name == "" {
+		faults = append(faults, "the Rollout has no spec.strategy.canary.stableService; set it, or set stable.name in this block")
+	}
+	if in.Canary.Name == "" {
+		faults = append(faults, "the Rollout has no spec.strategy.canary.canaryService; set it, or set canary.name in this block")
+	}
+	if len(faults) > 0 {
+		return faults
+	}
+	if !in.Stable.apart(in.Canary) {
+		faults = append(faults, fmt.Sprintf("stable and canary are both %s; they must differ in name, or each in its own subset, port or cluster", in.Stable))
+	}
+	for _, d := range []Destination{in.Stable, in.Canary} {
+		switch {
+		case d.Kind == config.KindService && d.Namespace != ro.Namespace:
+			faults = append(faults, fmt.Sprintf("%s: a Service must be in the Rollout's own namespace %s", d, ro.Namespace))
+		case d.Kind != config.KindService && !allowed(d.Namespace, bounds.DestinationNamespaces):
+			faults = append(faults, fmt.Sprintf("%s: namespace %s is not among those that the plugin's flag --destination-namespaces allows (%s)",
+				d, d.Namespace, strings.Join(bounds.DestinationNamespaces, ", ")))
+		}
+	}
+	return slices.Compact(faults)
+}
+
+func allowed(namespace string, namespaces []string) bool {
+	return namespaces == nil || slices.Contains(namespaces, namespace)
+}
+
+// addExperiments takes over the additional destinations. While an experiment is torn down it names no service; what it had
+// goes to stable.
+func (in *Intent) addExperiments(additional []v1alpha1.WeightDestination) error {
+	for _, a := range additional {
+		if a.ServiceName == "" {
+			continue
+		}
+		if a.Weight < 0 {
+			return fmt.Errorf("weight %d of experiment service %s is negative", a.Weight, a.ServiceName)
+		}
+		d := Destination{Kind: config.KindService, Namespace: in.Namespace, Name: a.ServiceName}
+		if !d.apart(in.Stable) || !d.apart(in.Canary) {
+			return fmt.Errorf("experiment service %s is the Rollout's stable or canary as well", a.ServiceName)
+		}
+		same := func(e Experiment) bool { return e.Destination.Name == a.ServiceName }
+		if i := slices.IndexFunc(in.Experiments, same); i >= 0 {
+			in.Experiments[i].Share += int(a.Weight)
+		} else if a.Weight > 0 {
+			in.Experiments = append(in.Experiments, Experiment{Destination: d, Share: int(a.Weight)})
+		}
+	}
+	switch {
+	case in.MaxShare < 1:
+		return fmt.Errorf("maxTrafficWeight is %d; want 1 or more", in.MaxShare)
+	case in.CanaryShare < 0 || in.CanaryShare > in.MaxShare:
+		return fmt.Errorf("weight %d is outside 0 to maxTrafficWeight %d", in.CanaryShare, in.MaxShare)
+	case in.StableShare() < 0:
+		return fmt.Errorf("canary and experiment together get %d, more than maxTrafficWeight %d", in.MaxShare-in.StableShare(), in.MaxShare)
+	}
+	return nil
+}
+
+// former returns the services that the status says got traffic at the last call and that in does not name. Objects
+// remember this too; the status helps where that memory was lost.
+func former(ro *v1alpha1.Rollout, in Intent) []Destination {
+	weights := ro.Status.Canary.Weights
+	if weights == nil {
+		return nil
+	}
+	var destinations []Destination
+	for _, w := range append([]v1alpha1.WeightDestination{weights.Canary}, weights.Additional...) {
+		d := Destination{Kind: config.KindService, Namespace: in.Namespace, Name: w.ServiceName}
+		isNamed := slices.ContainsFunc(in.Experiments, func(e Experiment) bool { return e.Destination.Name == d.Name })
+		if w.Weight > 0 && d.Name != "" && !isNamed && d.apart(in.Stable) && d.apart(in.Canary) {
+			destinations = append(destinations, d)
+		}
+	}
+	return destinations
+}
