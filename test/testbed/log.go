@@ -1,0 +1,41 @@
+package testbed
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Log is the text of the controller's log up to some moment, the lines of its plugins included.
+type Log string
+
+// Mark is the present end of the log, for Since.
+func (l Log) Mark() int { return len(l) }
+
+// Since is what a later log holds after a mark.
+func (l Log) Since(mark int) Log {
+	if mark > len(l) {
+		return ""
+	}
+	return l[mark:]
+}
+
+// Contains reports whether some line contains text.
+func (l Log) Contains(text string) bool { return strings.Contains(string(l), text) }
+
+// Grep returns the lines that match the expression, which must compile.
+func (l Log) Grep(expr string) []string {
+	re := regexp.MustCompile(expr)
+	var lines []string
+	for line := range strings.Lines(string(l)) {
+		if re.MatchString(line) {
+			lines = append(lines, strings.TrimSuffix(line, "\n"))
+		}
+	}
+	return lines
+}
+
+// Tail returns the last n lines.
+func (l Log) Tail(n int) string {
+	lines := strings.SplitAfter(strings.TrimSuffix(string(l), "\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "")
+}
