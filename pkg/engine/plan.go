@@ -75,7 +75,7 @@ type planner struct {
 // others. It is a function of its arguments alone. Its errors name the object and, for each route that cannot be served,
 // the place; if there is any, there is no plan. [ErrNoRoute] is among them if no selected route forwards to stable.
 func MakePlan(api API, observed Object, selection Selection, in intent.Intent) (Plan, error) {
-	name := fmt.Sprintf("%s %s/%s", api.Kind(), observed.Namespace, observed.Name)
+	name := objectName(api, observed)
 	routes, err := api.Routes(observed.JSON)
 	if err != nil {
 		return Plan{}, fmt.Errorf("%s: %w", name, err)

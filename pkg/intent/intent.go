@@ -21,6 +21,8 @@ type Intent struct {
 	Owner string
 	// Namespace is the Rollout's.
 	Namespace string
+	// Cluster is this cluster's name as objects use it, or "".
+	Cluster string
 
 	Stable, Canary Destination
 	// Alternating says that stable and canary swap roles with each release (pingPong), so that an object need list only
@@ -73,6 +75,7 @@ func Of(ro *v1alpha1.Rollout, c *config.Config, bounds Bounds, weight int32, add
 	in := Intent{
 		Owner:       owner(ro, bounds.Cluster),
 		Namespace:   ro.Namespace,
+		Cluster:     bounds.Cluster,
 		Alternating: trafficrouting.IsPingPongEnabled(ro),
 		CanaryShare: int(weight),
 		MaxShare:    maxShare(ro),

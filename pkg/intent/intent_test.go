@@ -55,7 +55,7 @@ func TestOf(t *testing.T) {
 		{name: "services of the Rollout", rollout: byServices, weight: 10,
 			want: intent.Intent{Owner: "apps/web", Namespace: "apps", Stable: service("web"), Canary: service("web-canary"), CanaryShare: 10, MaxShare: 100}},
 		{name: "the cluster's name comes first", rollout: byServices, bounds: intent.Bounds{Cluster: "east"},
-			want: intent.Intent{Owner: "east/apps/web", Namespace: "apps", Stable: service("web"), Canary: service("web-canary"), MaxShare: 100}},
+			want: intent.Intent{Owner: "east/apps/web", Cluster: "east", Namespace: "apps", Stable: service("web"), Canary: service("web-canary"), MaxShare: 100}},
 		{name: "another kind in another namespace", rollout: byServices, block: "destinationKind: VIRTUAL_DESTINATION\ndestinationNamespace: mesh",
 			want: intent.Intent{Owner: "apps/web", Namespace: "apps", MaxShare: 100,
 				Stable: intent.Destination{Kind: config.KindVirtualDestination, Namespace: "mesh", Name: "web"},

@@ -1,0 +1,302 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/go-hclog"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/retry"
+
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
+)
+
+// Cluster is what the engine asks of the API server. Errors are those of the API server, wrapped so that a person can act
+// on them: apierrors.IsNotFound and its like still tell them apart.
+type Cluster interface {
+	Get(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (Object, error)
+	// List returns the objects in a namespace, or in all if it is empty, that a selector matches.
+	List(ctx context.Context, resource schema.GroupVersionResource, namespace string, selector labels.Selector) ([]Object, error)
+	// Patch applies a JSON Patch and returns the object after it.
+	Patch(ctx context.Context, resource schema.GroupVersionResource, namespace, name string, patch []byte) (Object, error)
+	Service(ctx context.Context, namespace, name string) (intent.Service, error)
+}
+
+// Target is a set of objects that carry a Rollout's traffic: one by name, or all of a namespace that a selector matches.
+type Target struct {
+	API       API
+	Namespace string
+	// Name is the object's; empty: Selector says which.
+	Name string
+	// Selector matches the objects' labels; nil: any.
+	Selector labels.Selector
+	// Routes narrows the objects' routes; nil: every one that forwards to stable.
+	Routes *config.RouteSelector
+}
+
+// Engine brings objects in a cluster to what Rollouts want. It is safe for concurrent use.
+type Engine struct {
+	Cluster Cluster
+	Log     hclog.Logger
+}
+
+// SetWeight brings every object of the targets to in, and puts at rest what the Rollout holds on objects that are not
+// selected any more. An object that cannot be served makes it fail, but does not keep the others from being served.
+func (e *Engine) SetWeight(ctx context.Context, in intent.Intent, targets []Target) error {
+	var faults []error
+	in, err := e.lookUp(ctx, in, targets)
+	if err != nil {
+		return err
+	}
+	selected, known := map[string]bool{}, true
+	for _, target := range targets {
+		objects, err := e.find(ctx, target)
+		if err != nil {
+			faults, known = append(faults, err), false
+			continue
+		}
+		faults = append(faults, e.serve(ctx, in, target, objects)...)
+		for _, o := range objects {
+			selected[objectName(target.API, o)] = true
+		}
+	}
+	if known {
+		faults = append(faults, e.release(ctx, in, targets, selected)...)
+	}
+	return join(faults)
+}
+
+// serve brings the objects of one target to in. Objects that were found by label and that never forward to stable are
+// passed over, as long as one is left.
+func (e *Engine) serve(ctx context.Context, in intent.Intent, target Target, objects []Object) []error {
+	var faults, passedOver []error
+	for _, o := range objects {
+		err := e.bring(ctx, target.API, o, Selection{Routes: target.Routes}, in)
+		if errors.Is(err, ErrNoRoute) && target.Name == "" {
+			e.Log.Debug("object passed over", "rollout", in.Owner, "object", objectName(target.API, o), "reason", err.Error())
+			passedOver = append(passedOver, err)
+			err = e.bring(ctx, target.API, o, Selection{None: true}, in)
+		}
+		if err != nil {
+			faults = append(faults, err)
+		}
+	}
+	if len(faults) == 0 && len(passedOver) == len(objects) {
+		return passedOver
+	}
+	return faults
+}
+
+// release puts at rest what the Rollout holds on objects that are not selected.
+func (e *Engine) release(ctx context.Context, in intent.Intent, targets []Target, selected map[string]bool) []error {
+	var faults []error
+	for _, target := range targets {
+		for _, o := range e.reachable(ctx, target, in.Namespace) {
+			name := objectName(target.API, o)
+			if selected[name] || recall(o.Annotations, in.Owner).mine == nil {
+				continue
+			}
+			selected[name] = true
+			if err := e.bring(ctx, target.API, o, Selection{None: true}, in); err != nil {
+				faults = append(faults, err)
+			}
+		}
+	}
+	return faults
+}
+
+// reachable lists the objects that may carry a record of the Rollout: those of all namespaces, or, where listing those is
+// not permitted, of the target's and the Rollout's own.
+func (e *Engine) reachable(ctx context.Context, target Target, namespace string) []Object {
+	resource := target.API.Resource()
+	objects, err := e.Cluster.List(ctx, resource, "", labels.Everything())
+	if err == nil {
+		return objects
+	}
+	e.Log.Debug("cannot look for what is left behind everywhere", "error", err.Error())
+	namespaces := []string{target.Namespace, namespace}
+	for _, ns := range slices.Compact(namespaces) {
+		found, err := e.Cluster.List(ctx, resource, ns, labels.Everything())
+		if err != nil {
+			e.Log.Debug("cannot look for what is left behind", "namespace", ns, "error", err.Error())
+			continue
+		}
+		objects = append(objects, found...)
+	}
+	return objects
+}
+
+// Verify reports whether every object of the targets is as in wants it. If not, why says what differs, or what kept it
+// from being seen.
+func (e *Engine) Verify(ctx context.Context, in intent.Intent, targets []Target) (verified bool, why error) {
+	in, err := e.lookUp(ctx, in, targets)
+	if err != nil {
+		return false, err
+	}
+	var faults []error
+	for _, target := range targets {
+		objects, err := e.find(ctx, target)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		passedOver := 0
+		for _, o := range objects {
+			plan, err := MakePlan(target.API, o, Selection{Routes: target.Routes}, in)
+			switch {
+			case errors.Is(err, ErrNoRoute) && target.Name == "" && passedOver+1 < len(objects):
+				passedOver++
+			case err != nil:
+				faults = append(faults, err)
+			case len(plan.Patch) > 0:
+				faults = append(faults, fmt.Errorf("%s: its weights are not those that were set", objectName(target.API, o)))
+			}
+		}
+	}
+	return len(faults) == 0, join(faults)
+}
+
+// find reads the objects of a target. None is an error.
+func (e *Engine) find(ctx context.Context, target Target) ([]Object, error) {
+	resource := target.API.Resource()
+	if target.Name != "" {
+		o, err := e.Cluster.Get(ctx, resource, target.Namespace, target.Name)
+		if apierrors.IsNotFound(err) {
+			return nil, fmt.Errorf("%s %s/%s does not exist%s", target.API.Kind(), target.Namespace, target.Name, e.neighbours(ctx, target))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s %s/%s: %w", target.API.Kind(), target.Namespace, target.Name, err)
+		}
+		if target.Selector != nil && !target.Selector.Matches(labels.Set(o.Labels)) {
+			return nil, fmt.Errorf("%s: its labels do not match %s, as the config block wants; drop the labels there or add them here",
+				objectName(target.API, o), target.Selector)
+		}
+		return []Object{o}, nil
+	}
+	objects, err := e.Cluster.List(ctx, resource, target.Namespace, target.Selector)
+	if err != nil {
+		return nil, fmt.Errorf("%ss in namespace %s: %w", target.API.Kind(), target.Namespace, err)
+	}
+	if len(objects) == 0 {
+		return nil, fmt.Errorf("no %s in namespace %s matches %s%s", target.API.Kind(), target.Namespace, target.Selector, e.neighbours(ctx, target))
+	}
+	return objects, nil
+}
+
+// neighbours names the objects that are there when the wanted one is not.
+func (e *Engine) neighbours(ctx context.Context, target Target) string {
+	objects, err := e.Cluster.List(ctx, target.API.Resource(), target.Namespace, labels.Everything())
+	if err != nil {
+		return "; correct the selector or create it"
+	}
+	if len(objects) == 0 {
+		return "; that namespace has none at all: is it the right one?"
+	}
+	return fmt.Sprintf("; there are %s: correct the selector or create it",
+		list(objects, func(o Object) string { return o.Name }, ", "))
+}
+
+// lookUp fills in the Services that the plan has to know: those of the experiments and, for the ports, stable's.
+func (e *Engine) lookUp(ctx context.Context, in intent.Intent, targets []Target) (intent.Intent, error) {
+	if len(in.Experiments) == 0 {
+		return in, nil
+	}
+	names := []string{in.Stable.Name}
+	for _, experiment := range in.Experiments {
+		names = append(names, experiment.Destination.Name)
+	}
+	in.Services = map[string]intent.Service{}
+	for _, name := range names {
+		service, err := e.Cluster.Service(ctx, in.Namespace, name)
+		if err == nil {
+			in.Services[name] = service
+		} else if !apierrors.IsNotFound(err) {
+			return in, fmt.Errorf("Service %s/%s: %w", in.Namespace, name, err)
+		}
+	}
+	return in, nil
+}
+
+// bring makes one object what in wants. On a conflict it reads afresh and plans again.
+func (e *Engine) bring(ctx context.Context, api API, observed Object, selection Selection, in intent.Intent) error {
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		plan, err := MakePlan(api, observed, selection, in)
+		if err != nil || len(plan.Patch) == 0 {
+			return err
+		}
+		if err := e.checkServices(ctx, plan.NewServices, in); err != nil {
+			return fmt.Errorf("%s: %w", objectName(api, observed), err)
+		}
+		err = e.send(ctx, api, observed, plan)
+		if err == nil {
+			e.log(in, objectName(api, observed), plan.Changes)
+		}
+		if apierrors.IsConflict(err) {
+			if fresh, getErr := e.Cluster.Get(ctx, api.Resource(), observed.Namespace, observed.Name); getErr != nil {
+				err = fmt.Errorf("%s: %w", objectName(api, observed), getErr)
+			} else {
+				observed = fresh
+			}
+		}
+		return err
+	})
+	return err
+}
+
+// send patches an object on condition that it is still the one that was planned on.
+func (e *Engine) send(ctx context.Context, api API, observed Object, plan Plan) error {
+	patch := append([]Operation{{Op: "replace", Path: "/metadata/resourceVersion", Value: observed.ResourceVersion}}, plan.Patch...)
+	data, err := json.Marshal(patch)
+	if err != nil {
+		return fmt.Errorf("%s: %w", objectName(api, observed), err)
+	}
+	if _, err := e.Cluster.Patch(ctx, api.Resource(), observed.Namespace, observed.Name, data); err != nil {
+		return fmt.Errorf("%s: %w", objectName(api, observed), err)
+	}
+	return nil
+}
+
+// checkServices fails if a Service that is about to get traffic, or its port, is not there: Gloo answers 500 on such a
+// route. Services of other clusters cannot be seen from here.
+func (e *Engine) checkServices(ctx context.Context, services []NewService, in intent.Intent) error {
+	seen := map[string]bool{}
+	for _, s := range services {
+		d := s.Destination
+		if d.Cluster != "" && d.Cluster != in.Cluster || seen[d.Key()] {
+			continue
+		}
+		seen[d.Key()] = true
+		service, err := e.Cluster.Service(ctx, d.Namespace, d.Name)
+		if apierrors.IsNotFound(err) {
+			return fmt.Errorf("%s: Service %s/%s does not exist, so traffic cannot be sent to it; create it", s.Place, d.Namespace, d.Name)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: Service %s/%s: %w", s.Place, d.Namespace, d.Name, err)
+		}
+		if _, found := service.Find(d.Port); !found {
+			if d.Port == nil {
+				return fmt.Errorf("%s: Service %s/%s has several ports (%s), and the route gives none; give stable a port there", s.Place, d.Namespace, d.Name, service)
+			}
+			return fmt.Errorf("%s: Service %s/%s has no port %s (it has %s); add it, or list the destination with another",
+				s.Place, d.Namespace, d.Name, d.Port, service)
+		}
+	}
+	return nil
+}
+
+func (e *Engine) log(in intent.Intent, object string, changes []Change) {
+	for _, c := range changes {
+		e.Log.Info("weight changed", "rollout", in.Owner, "object", object, "route", c.Place,
+			"destination", c.Destination.String(), "from", c.From, "to", c.To)
+	}
+}
+
+func objectName(api API, o Object) string {
+	return fmt.Sprintf("%s %s/%s", api.Kind(), o.Namespace, o.Name)
+}
