@@ -1,0 +1,313 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/argoproj/argo-rollouts/pkg/apis/rollouts/v1alpha1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/gateway"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/testbed"
+)
+
+const (
+	rolloutName = "web"
+	// annotation is where tables remember what Rollouts hold on them, while a release is under way.
+	annotation = "rollouts.argoproj.io/traffic-weights"
+)
+
+var tableKind = schema.GroupVersionKind{Group: "networking.gloo.solo.io", Version: "v2", Kind: "RouteTable"}
+
+// setup is what a story begins with. The zero value is Rollout web with its Services and a table that lists stable only.
+type setup struct {
+	// services and tables are YAML of Services and RouteTables. Default: testdata/services.yaml and table-stable.yaml.
+	services, tables string
+	// plugin is the name in the Rollout. Default: today's.
+	plugin string
+	// block is the plugin's block in the Rollout, in YAML. Default: table demo.
+	block string
+	// steps replace those of testdata/rollout.yaml.
+	steps []v1alpha1.CanaryStep
+	// edit is what else is different about the Rollout.
+	edit func(*v1alpha1.RolloutSpec)
+}
+
+// story is one test's Rollout and all that people apply beside it. Its methods are what people do and see, in their order;
+// what they see otherwise than they should is an error of the test.
+type story struct {
+	*testbed.Scope
+	t *testing.T
+	// tables are the RouteTables as people wrote them, whatever the plugin does to them meanwhile.
+	tables map[client.ObjectKey]*unstructured.Unstructured
+}
+
+// prepare applies everything but the Rollout.
+func (s setup) prepare(t *testing.T) *story {
+	t.Helper()
+	d := &story{Scope: bed.For(t), t: t, tables: map[client.ObjectKey]*unstructured.Unstructured{}}
+	d.Apply(or(s.services, file(t, "services.yaml")))
+	for _, table := range d.Apply(or(s.tables, file(t, "table-stable.yaml"))) {
+		d.tables[client.ObjectKeyFromObject(table)] = table
+	}
+	return d
+}
+
+// begin applies everything, and waits until the first version is up. A first deployment moves nothing.
+func (s setup) begin(t *testing.T) *story {
+	t.Helper()
+	d := s.prepare(t)
+	d.Apply(s.rollout(t))
+	d.WaitFor(rolloutName, testbed.Healthy)
+	d.isAtRest()
+	return d
+}
+
+// rollout returns the Rollout in YAML.
+func (s setup) rollout(t *testing.T) string {
+	t.Helper()
+	ro := &v1alpha1.Rollout{}
+	if err := yaml.UnmarshalStrict([]byte(file(t, "rollout.yaml")), ro); err != nil {
+		t.Fatal(err)
+	}
+	canary := ro.Spec.Strategy.Canary
+	if s.steps != nil {
+		canary.Steps = s.steps
+	}
+	block, err := yaml.YAMLToJSON([]byte(or(s.block, "routeTableSelector: {name: demo}")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	canary.TrafficRouting.Plugins = map[string]json.RawMessage{or(s.plugin, today): block}
+	if s.edit != nil {
+		s.edit(&ro.Spec)
+	}
+	text, err := yaml.Marshal(ro)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func or(given, byDefault string) string {
+	if given != "" {
+		return given
+	}
+	return byDefault
+}
+
+func file(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// release gives the Rollout another image.
+func (d *story) release(image string) {
+	d.t.Helper()
+	d.SetImage(rolloutName, image)
+}
+
+// promote ends the pause that the Rollout is at.
+func (d *story) promote() {
+	d.t.Helper()
+	d.Promote(rolloutName)
+}
+
+// reaches waits for the pause after the step that sets this weight, and for the gateway to serve it. What the plugin has
+// written by then must be what Gloo takes.
+func (d *story) reaches(weight int32) {
+	d.t.Helper()
+	ro := &v1alpha1.Rollout{}
+	if err := bed.Client.Get(d.t.Context(), d.Key(rolloutName), ro); err != nil {
+		d.t.Fatal(err)
+	}
+	d.WaitFor(rolloutName, testbed.PausedAt(pauseAfter(d.t, ro, weight)), testbed.CanaryWeight(weight))
+	d.isServed()
+}
+
+func pauseAfter(t *testing.T, ro *v1alpha1.Rollout, weight int32) int32 {
+	t.Helper()
+	reached := false
+	for i, step := range ro.Spec.Strategy.Canary.Steps {
+		reached = reached || step.SetWeight != nil && *step.SetWeight == weight
+		if reached && step.Pause != nil {
+			return int32(i)
+		}
+	}
+	t.Fatalf("no pause after setWeight %d", weight)
+	return 0
+}
+
+// completes waits until this image is the stable one, and checks that nothing is left of the release.
+func (d *story) completes(image string) {
+	d.t.Helper()
+	ro := d.WaitFor(rolloutName, testbed.Healthy)
+	if got := ro.Spec.Template.Spec.Containers[0].Image; got != image {
+		d.t.Errorf("%s is healthy, want %s", got, image)
+	}
+	d.isAtRest()
+}
+
+// aborts waits until the Rollout is back at stable, and checks that nothing is left of the release.
+func (d *story) aborts() {
+	d.t.Helper()
+	d.WaitFor(rolloutName, testbed.Aborted, testbed.Degraded, testbed.CanaryWeight(0))
+	d.isAtRest()
+}
+
+// isServed waits until the gateway serves every table as it is now, and checks that Gloo would take each.
+func (d *story) isServed() {
+	d.t.Helper()
+	for key := range d.tables {
+		verdict, err := gw.WaitObserved(d.t.Context(), key.Namespace, key.Name)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		if verdict.Approval != gateway.Accepted {
+			d.t.Errorf("RouteTable %s is %s: %s", key, verdict.Approval, verdict.Message)
+		}
+		if err := checkSchema(d.table(key).Object["spec"]); err != nil {
+			d.t.Errorf("RouteTable %s: %v", key, err)
+		}
+	}
+}
+
+// isAtRest waits until every table is what people wrote, and served as such. Nothing of the plugin's is left in it.
+func (d *story) isAtRest() {
+	d.t.Helper()
+	for key, written := range d.tables {
+		d.WaitUntil("RouteTable "+key.String()+" as it was written", func(context.Context) (bool, error) {
+			table := d.table(key)
+			if err := equal("spec", table.Object["spec"], written.Object["spec"]); err != nil {
+				return false, err
+			}
+			if err := equal("annotations", table.GetAnnotations(), written.GetAnnotations()); err != nil {
+				return false, err
+			}
+			return true, equal("labels", table.GetLabels(), written.GetLabels())
+		})
+	}
+	d.isServed()
+}
+
+func equal(what string, got, want any) error {
+	if reflect.DeepEqual(got, want) {
+		return nil
+	}
+	g, errG := yaml.Marshal(got)
+	w, errW := yaml.Marshal(want)
+	if err := errors.Join(errG, errW); err != nil {
+		return err
+	}
+	return fmt.Errorf("%s:\n%swant\n%s", what, g, w)
+}
+
+// table reads a table.
+func (d *story) table(key client.ObjectKey) *unstructured.Unstructured {
+	d.t.Helper()
+	table := &unstructured.Unstructured{}
+	table.SetGroupVersionKind(tableKind)
+	if err := bed.Client.Get(d.t.Context(), key, table); err != nil {
+		d.t.Fatal(err)
+	}
+	return table
+}
+
+// someoneEdits changes a table of the story's namespace as another person would, who knows nothing of the release. The
+// edit is to be there at the end.
+func (d *story) someoneEdits(name string, edit func(table *unstructured.Unstructured)) {
+	d.t.Helper()
+	key := d.Key(name)
+	edit(d.tables[key])
+	d.onlyFor(name, edit)
+}
+
+// onlyFor changes a table in a way that is not to last.
+func (d *story) onlyFor(name string, edit func(table *unstructured.Unstructured)) {
+	d.t.Helper()
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		table := d.table(d.Key(name))
+		edit(table)
+		return bed.Client.Update(d.t.Context(), table)
+	})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// lists checks the destinations of a route of a table, as in lists("demo", "http[1]", "web 90, web-canary 10"). A
+// destination without a weight has none in the text either.
+func (d *story) lists(table, route, want string) {
+	d.t.Helper()
+	if got := destinations(d.t, d.table(d.Key(table)), route); got != want {
+		d.t.Errorf("RouteTable %s %s lists %q, want %q", table, route, got, want)
+	}
+}
+
+// destination is what the tests look at in a table.
+type destination struct {
+	Ref struct {
+		Name string `json:"name"`
+	} `json:"ref"`
+	Subset map[string]string `json:"subset"`
+	Weight *int              `json:"weight"`
+}
+
+func (d destination) String() string {
+	text := d.Ref.Name
+	for key, value := range d.Subset {
+		text += fmt.Sprintf(" (%s=%s)", key, value)
+	}
+	if d.Weight != nil {
+		text += fmt.Sprintf(" %d", *d.Weight)
+	}
+	return text
+}
+
+// destinations writes the destinations of a route, called http[1] for instance, as a text.
+func destinations(t *testing.T, table *unstructured.Unstructured, route string) string {
+	t.Helper()
+	type routes []struct {
+		ForwardTo struct {
+			Destinations []destination `json:"destinations"`
+		} `json:"forwardTo"`
+	}
+	read := struct {
+		Spec map[string]json.RawMessage `json:"spec"`
+	}{}
+	raw, err := json.Marshal(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(raw, &read); err != nil {
+		t.Fatal(err)
+	}
+	section, rest, _ := strings.Cut(route, "[")
+	list, index := routes{}, 0
+	if _, err := fmt.Sscanf(rest, "%d]", &index); err != nil {
+		t.Fatalf("route %q: %v", route, err)
+	}
+	if err := json.Unmarshal(read.Spec[section], &list); err != nil {
+		t.Fatal(err)
+	}
+	var texts []string
+	for _, d := range list[index].ForwardTo.Destinations {
+		texts = append(texts, d.String())
+	}
+	return strings.Join(texts, ", ")
+}
