@@ -1,0 +1,140 @@
+// Package docs holds no code: its tests read what users copy, examples/, deploy/ and the texts, as strictly as the
+// programs do that it is meant for.
+package docs
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/argoproj/argo-rollouts/pkg/apis/rollouts/v1alpha1"
+	networkingv2 "github.com/solo-io/solo-apis/client-go/networking.gloo.solo.io/v2"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/plugin"
+)
+
+const root = "../.."
+
+// document is one object of a YAML file.
+type document struct {
+	file string
+	kind string
+	text []byte
+}
+
+// documents reads all objects of a folder's YAML files.
+func documents(t *testing.T, folder string) []document {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, folder, "*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: no YAML files, %v", folder, err)
+	}
+	var all []document
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for part := range bytes.SplitSeq(text, []byte("\n---\n")) {
+			meta := metav1.TypeMeta{}
+			if err := yaml.Unmarshal(part, &meta); err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			all = append(all, document{filepath.Base(file), meta.Kind, part})
+		}
+	}
+	return all
+}
+
+// gloo is an object of Gloo; its spec is decoded by Gloo's own rules.
+type gloo struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              json.RawMessage `json:"spec"`
+}
+
+// decode reads an object strictly into the type that its kind has.
+func (d document) decode() (any, error) {
+	kinds := map[string]any{
+		"Namespace":          &corev1.Namespace{},
+		"Service":            &corev1.Service{},
+		"ConfigMap":          &corev1.ConfigMap{},
+		"ClusterRole":        &rbacv1.ClusterRole{},
+		"ClusterRoleBinding": &rbacv1.ClusterRoleBinding{},
+		"Role":               &rbacv1.Role{},
+		"RoleBinding":        &rbacv1.RoleBinding{},
+		"Rollout":            &v1alpha1.Rollout{},
+		"RouteTable":         &gloo{},
+		"VirtualGateway":     &gloo{},
+	}
+	into := kinds[d.kind]
+	if err := yaml.UnmarshalStrict(d.text, into); err != nil {
+		return nil, err
+	}
+	specs := map[string]proto.Message{
+		"RouteTable":     &networkingv2.RouteTableSpec{},
+		"VirtualGateway": &networkingv2.VirtualGatewaySpec{},
+	}
+	if object, isGloo := into.(*gloo); isGloo {
+		return specs[d.kind], protojson.Unmarshal(object.Spec, specs[d.kind])
+	}
+	return into, nil
+}
+
+func TestExamplesDecodeStrictly(t *testing.T) {
+	seen := map[string]int{}
+	for _, d := range documents(t, "examples") {
+		t.Run(d.file+" "+d.kind, func(t *testing.T) {
+			object, err := d.decode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rollout, isRollout := object.(*v1alpha1.Rollout); isRollout {
+				checkBlock(t, rollout)
+			}
+		})
+		seen[d.kind]++
+	}
+	for kind, want := range map[string]int{"Namespace": 1, "Service": 2, "VirtualGateway": 1, "RouteTable": 1, "Rollout": 1} {
+		if seen[kind] != want {
+			t.Errorf("examples/ has %d objects of kind %s, want %d", seen[kind], kind, want)
+		}
+	}
+}
+
+// checkBlock decodes the plugin's block as the plugin does.
+func checkBlock(t *testing.T, rollout *v1alpha1.Rollout) {
+	t.Helper()
+	block, found := rollout.Spec.Strategy.Canary.TrafficRouting.Plugins[plugin.Names[0]]
+	if !found {
+		t.Fatalf("no block %s", plugin.Names[0])
+	}
+	if _, err := config.Decode(block); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDecodeIsStrict(t *testing.T) {
+	for _, text := range []string{
+		"kind: Service\nspec: {prots: []}",
+		"kind: Rollout\nspec: {replica: 1}",
+		"kind: RouteTable\nspec: {http: [{forwardTo: {destination: []}}]}",
+		"kind: VirtualGateway\nspec: {listener: []}",
+		"kind: RouteTable\nspecs: {}",
+	} {
+		kind, _, _ := strings.Cut(strings.TrimPrefix(text, "kind: "), "\n")
+		if object, err := (document{"inline", kind, []byte(text)}).decode(); err == nil {
+			t.Errorf("%s accepted as %v", text, object)
+		}
+	}
+}
