@@ -22,6 +22,8 @@ type API interface {
 	// Spell returns a new entry for a list of destinations, in the API's JSON: like source, but for destination to. The
 	// entry has no weight yet. Where the API allows, the entry carries a mark by which Routes recognises it later.
 	Spell(source Entry, to intent.Destination) (map[string]any, error)
+	// MayBeMarked reports, without decoding it, whether an object may hold an entry with that mark.
+	MayBeMarked(object json.RawMessage) bool
 	Arithmetic
 }
 

@@ -99,7 +99,7 @@ func (e *Engine) release(ctx context.Context, in intent.Intent, targets []Target
 	for _, target := range targets {
 		for _, o := range e.reachable(ctx, target, in.Namespace) {
 			name := objectName(target.API, o)
-			if selected[name] || recall(o.Annotations, in.Owner).mine == nil {
+			if selected[name] || !mayHold(target.API, o, in) {
 				continue
 			}
 			selected[name] = true

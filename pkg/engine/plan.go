@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
@@ -140,18 +141,20 @@ func (p *planner) forwardsToUs(r Route) bool {
 	return false
 }
 
-// holds reports whether the Rollout has changed the route before.
+// holds reports whether the Rollout has changed a route before. Where the memory of that is lost, an entry that the plugin
+// made for one of its destinations says so.
 func (p *planner) holds(r Route) bool {
-	mine := p.memory.mine
-	if mine == nil || !r.Listed {
-		return false
-	}
-	for _, e := range r.Entries {
-		if _, known := mine.Roles[e.Key()]; known && (mine.was(r.Key) != nil || e.Marked) {
-			return true
+	return r.Listed && slices.ContainsFunc(r.Entries, func(e Entry) bool {
+		if p.memory.mine != nil {
+			return p.wasMine(r, e)
 		}
-	}
-	return false
+		return e.Marked && (p.wasUsed(e) || p.in.Stable.Matches(e.Destination))
+	})
+}
+
+// mayHold reports whether the Rollout may have changed an object before; it does not read the object's routes.
+func mayHold(api API, o Object, in intent.Intent) bool {
+	return recall(o.Annotations, in.Owner).mine != nil || len(in.Used) > 0 && api.MayBeMarked(o.JSON)
 }
 
 // remember returns the record of what the Rollout holds after the plans.

@@ -45,6 +45,14 @@ func (r *record) was(routeKey string) spelling {
 	return nil
 }
 
+// role returns what an entry is to the Rollout by its record; there may be none.
+func (r *record) role(e Entry) role {
+	if r == nil {
+		return roleForeign
+	}
+	return r.Roles[e.Key()]
+}
+
 // newRecord returns the record of these roles and routes, or nil if there is nothing to remember.
 func newRecord(roles map[string]role, routes map[string]spelling) *record {
 	if len(routes) == 0 {

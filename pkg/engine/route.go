@@ -3,7 +3,9 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/split"
 )
@@ -59,21 +61,33 @@ func (p *planner) release(r Route) (routePlan, error) {
 	if err != nil {
 		return routePlan{}, err
 	}
-	if seats[0].index < 0 { // the Rollout calls another destination stable by now: this route's is the recorded one
-		for n, s := range seats {
-			if s.index >= 0 && p.memory.mine.Roles[s.destination.Key()] == roleStable {
-				seats[n].role, seats[n].share = roleStable, rest.in.StableShare()
-				seats[0] = seats[n]
-				seats = append(seats[:n], seats[n+1:]...)
-				break
-			}
-		}
-	}
 	if seats[0].index < 0 {
-		return routePlan{}, fmt.Errorf("%s: still holds %s but forwards to stable no more; list stable again, or take the others out",
-			r.Place, listed(seats))
+		heir := rest.heir(r, seats)
+		if heir < 0 {
+			return routePlan{}, fmt.Errorf("%s: still holds %s but forwards to stable no more; list stable again, or take the others out",
+				r.Place, listed(seats))
+		}
+		seats[0] = seats[heir]
+		seats[0].role, seats[0].share = roleStable, rest.in.StableShare()
+		seats = slices.Delete(seats, heir, heir+1)
 	}
 	return rest.divide(r, seats)
+}
+
+// heir returns which seat of a route gets all where what is stable now is not listed: the destination that was stable
+// when the route was changed, or, of two that alternate, the other one; -1 if there is none.
+func (p *planner) heir(r Route, seats []seat) int {
+	other := -1
+	for n, s := range seats {
+		switch {
+		case s.index < 0:
+		case p.memory.mine.role(r.Entries[s.index]) == roleStable:
+			return n
+		case p.in.Alternating && s.role == roleCanary:
+			other = n
+		}
+	}
+	return other
 }
 
 func listed(seats []seat) string {
@@ -109,8 +123,9 @@ func (p *planner) divide(r Route, seats []seat) (routePlan, error) {
 	plan.form = written
 	if p.in.AtRest() {
 		p.rest(&plan)
-	} else if was == nil {
+	} else {
 		plan.was = spell(r, seats)
+		maps.Copy(plan.was, was)
 	}
 	return plan, nil
 }
@@ -228,6 +243,7 @@ func (p *planner) rest(plan *routePlan) {
 		p.restore(plan)
 	case seats[0].made: // so the other one, which the table lists, was stable before
 		plan.was = spell(r, seats)
+		p.restore(plan)
 	default:
 		observed := observedForm(r, seats)
 		if len(observed) == len(written) && p.onlyStable(observed) {
@@ -254,10 +270,10 @@ func (p *planner) restore(plan *routePlan) {
 	switch {
 	case !p.onlyStable(restored):
 		keep = keep || p.in.Alternating
-	case p.sameForOthers(plan.form, restored):
+	case p.wakesNobody(plan.form, restored):
 		plan.form = restored
 	default:
-		keep = true
+		keep = keep || len(p.memory.others) > 0
 	}
 	if !keep {
 		plan.was = nil
@@ -289,15 +305,16 @@ func (p *planner) onlyStable(f form) bool {
 	return true
 }
 
-// sameForOthers reports whether two forms of the same entries give somebody else's the same, but for a rounding.
-func (p *planner) sameForOthers(a, b form) bool {
+// wakesNobody reports whether the second of two forms of the same entries gives nothing to anybody who has nothing by the
+// first: a 0 of somebody else's would share in what a missing weight leaves over.
+func (p *planner) wakesNobody(a, b form) bool {
 	before, errA := p.api.Effective(a.weights())
 	after, errB := p.api.Effective(b.weights())
 	if errA != nil || errB != nil {
 		return false
 	}
 	for i, s := range a {
-		if s.seat < 0 && math.Abs(before[i]-after[i]) >= 1 {
+		if s.seat < 0 && before[i] == 0 && after[i] > 0 {
 			return false
 		}
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
@@ -80,19 +81,21 @@ func made(e Entry, was spelling) bool {
 	return was != nil && !listed
 }
 
-// wasMine reports whether the entry belonged to the Rollout at an earlier call: the object remembers it, or, where that
-// was lost, the Rollout's status does.
+// wasMine reports whether the entry got its weight from the Rollout at an earlier call: the object remembers it, or, where
+// that was lost, the Rollout's status does.
 func (p *planner) wasMine(r Route, e Entry) bool {
-	if mine := p.memory.mine; mine != nil {
-		_, known := mine.Roles[e.Key()]
-		return known && (mine.was(r.Key) != nil || e.Marked)
+	mine := p.memory.mine
+	if mine == nil {
+		return p.wasUsed(e)
 	}
-	for _, former := range p.in.Former {
-		if former.Matches(e.Destination) {
-			return true
-		}
-	}
-	return false
+	was := mine.was(r.Key)
+	_, listed := was[e.Key()]
+	return mine.role(e) != roleForeign && (listed || made(e, was))
+}
+
+// wasUsed reports whether the Rollout's status says that the entry's destination got traffic beside stable.
+func (p *planner) wasUsed(e Entry) bool {
+	return slices.ContainsFunc(p.in.Used, func(d intent.Destination) bool { return d.Matches(e.Destination) })
 }
 
 // fill makes the entries that are wanted and not listed, each from one that is. A route without a list has none.

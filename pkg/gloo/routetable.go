@@ -4,6 +4,7 @@
 package gloo
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -249,6 +250,11 @@ func (RouteTables) Spell(source engine.Entry, to intent.Destination) (map[string
 	}
 	entry["subset"] = subset
 	return entry, nil
+}
+
+// MayBeMarked looks for the mark in the JSON as the API server writes it.
+func (RouteTables) MayBeMarked(object json.RawMessage) bool {
+	return bytes.Contains(object, []byte(`"subset":{}`))
 }
 
 // present reports whether raw holds a value other than null.

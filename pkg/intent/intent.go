@@ -35,8 +35,9 @@ type Intent struct {
 	// Services are the Services that had to be looked up, by name: those of the experiments and, for their ports, stable's.
 	// One that does not exist is missing.
 	Services map[string]Service
-	// Former are destinations that the Rollout's status says it used before and that it does not name any more.
-	Former []Destination
+	// Used are the destinations beside stable that got traffic at the last call, as the Rollout's status says. It helps
+	// where an object's memory of what was done to it is lost.
+	Used []Destination
 }
 
 // Experiment is one service of an experiment step.
@@ -91,7 +92,7 @@ func Of(ro *v1alpha1.Rollout, c *config.Config, bounds Bounds, weight int32, add
 	if len(faults) > 0 {
 		return Intent{}, errors.New(strings.Join(faults, "; "))
 	}
-	in.Former = former(ro, in)
+	in.Used = used(ro)
 	return in, nil
 }
 
@@ -205,19 +206,16 @@ func (in *Intent) addExperiments(additional []v1alpha1.WeightDestination) error 
 	return nil
 }
 
-// former returns the services that the status says got traffic at the last call and that in does not name. Objects
-// remember this too; the status helps where that memory was lost.
-func former(ro *v1alpha1.Rollout, in Intent) []Destination {
+// used returns the services that the status says got traffic at the last call, but for stable.
+func used(ro *v1alpha1.Rollout) []Destination {
 	weights := ro.Status.Canary.Weights
 	if weights == nil {
 		return nil
 	}
 	var destinations []Destination
 	for _, w := range append([]v1alpha1.WeightDestination{weights.Canary}, weights.Additional...) {
-		d := Destination{Kind: config.KindService, Namespace: in.Namespace, Name: w.ServiceName}
-		isNamed := slices.ContainsFunc(in.Experiments, func(e Experiment) bool { return e.Destination.Name == d.Name })
-		if w.Weight > 0 && d.Name != "" && !isNamed && d.apart(in.Stable) && d.apart(in.Canary) {
-			destinations = append(destinations, d)
+		if w.Weight > 0 && w.ServiceName != "" {
+			destinations = append(destinations, Destination{Kind: config.KindService, Namespace: ro.Namespace, Name: w.ServiceName})
 		}
 	}
 	return destinations

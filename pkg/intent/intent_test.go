@@ -82,12 +82,12 @@ spec: {strategy: {canary: {stableService: web, canaryService: web-canary, traffi
 `, weight: 100, additional: []v1alpha1.WeightDestination{{ServiceName: "a", Weight: 20}, {Weight: 30}, {ServiceName: "b"}, {ServiceName: "a", Weight: 5}},
 			want: intent.Intent{Owner: "apps/web", Namespace: "apps", Stable: service("web"), Canary: service("web-canary"), CanaryShare: 100, MaxShare: 1000,
 				Experiments: []intent.Experiment{{Destination: service("a"), Share: 25}}}},
-		{name: "what the status names and the spec does not", rollout: `
+		{name: "what got traffic at the last call", rollout: `
 metadata: {name: web, namespace: apps}
 spec: {strategy: {canary: {stableService: web, canaryService: web-canary}}}
 status: {canary: {weights: {canary: {serviceName: old-canary, weight: 20}, stable: {serviceName: web, weight: 70}, additional: [{serviceName: a, weight: 10}, {serviceName: b, weight: 0}]}}}
 `, want: intent.Intent{Owner: "apps/web", Namespace: "apps", Stable: service("web"), Canary: service("web-canary"), MaxShare: 100,
-			Former: []intent.Destination{service("old-canary"), service("a")}}},
+			Used: []intent.Destination{service("old-canary"), service("a")}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := intent.Of(rollout(t, tt.rollout), block(t, tt.block), tt.bounds, tt.weight, tt.additional)
