@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,11 +24,8 @@ import (
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/testbed"
 )
 
-const (
-	rolloutName = "web"
-	// annotation is where tables remember what Rollouts hold on them, while a release is under way.
-	annotation = "rollouts.argoproj.io/traffic-weights"
-)
+// annotation is where tables remember what Rollouts hold on them, while a release is under way.
+const annotation = "rollouts.argoproj.io/traffic-weights"
 
 var tableKind = schema.GroupVersionKind{Group: "networking.gloo.solo.io", Version: "v2", Kind: "RouteTable"}
 
@@ -48,7 +47,8 @@ type setup struct {
 // what they see otherwise than they should is an error of the test.
 type story struct {
 	*testbed.Scope
-	t *testing.T
+	t    *testing.T
+	name string // the Rollout's
 	// tables are the RouteTables as people wrote them, whatever the plugin does to them meanwhile.
 	tables map[client.ObjectKey]*unstructured.Unstructured
 }
@@ -56,11 +56,9 @@ type story struct {
 // prepare applies everything but the Rollout.
 func (s setup) prepare(t *testing.T) *story {
 	t.Helper()
-	d := &story{Scope: bed.For(t), t: t, tables: map[client.ObjectKey]*unstructured.Unstructured{}}
+	d := &story{Scope: bed.For(t), t: t, name: "web", tables: map[client.ObjectKey]*unstructured.Unstructured{}}
 	d.Apply(or(s.services, file(t, "services.yaml")))
-	for _, table := range d.Apply(or(s.tables, file(t, "table-stable.yaml"))) {
-		d.tables[client.ObjectKeyFromObject(table)] = table
-	}
+	d.applyTables(or(s.tables, file(t, "table-stable.yaml")))
 	return d
 }
 
@@ -69,9 +67,16 @@ func (s setup) begin(t *testing.T) *story {
 	t.Helper()
 	d := s.prepare(t)
 	d.Apply(s.rollout(t))
-	d.WaitFor(rolloutName, testbed.Healthy)
+	d.WaitFor(d.name, testbed.Healthy)
 	d.isAtRest()
 	return d
+}
+
+func (d *story) applyTables(text string) {
+	d.t.Helper()
+	for _, table := range d.Apply(text) {
+		d.tables[client.ObjectKeyFromObject(table)] = table
+	}
 }
 
 // rollout returns the Rollout in YAML.
@@ -119,13 +124,13 @@ func file(t *testing.T, name string) string {
 // release gives the Rollout another image.
 func (d *story) release(image string) {
 	d.t.Helper()
-	d.SetImage(rolloutName, image)
+	d.SetImage(d.name, image)
 }
 
 // promote ends the pause that the Rollout is at.
 func (d *story) promote() {
 	d.t.Helper()
-	d.Promote(rolloutName)
+	d.Promote(d.name)
 }
 
 // reaches waits for the pause after the step that sets this weight, and for the gateway to serve it. What the plugin has
@@ -133,10 +138,10 @@ func (d *story) promote() {
 func (d *story) reaches(weight int32) {
 	d.t.Helper()
 	ro := &v1alpha1.Rollout{}
-	if err := bed.Client.Get(d.t.Context(), d.Key(rolloutName), ro); err != nil {
+	if err := bed.Client.Get(d.t.Context(), d.Key(d.name), ro); err != nil {
 		d.t.Fatal(err)
 	}
-	d.WaitFor(rolloutName, testbed.PausedAt(pauseAfter(d.t, ro, weight)), testbed.CanaryWeight(weight))
+	d.WaitFor(d.name, testbed.PausedAt(pauseAfter(d.t, ro, weight)), testbed.CanaryWeight(weight))
 	d.isServed()
 }
 
@@ -156,7 +161,7 @@ func pauseAfter(t *testing.T, ro *v1alpha1.Rollout, weight int32) int32 {
 // completes waits until this image is the stable one, and checks that nothing is left of the release.
 func (d *story) completes(image string) {
 	d.t.Helper()
-	ro := d.WaitFor(rolloutName, testbed.Healthy)
+	ro := d.WaitFor(d.name, testbed.Healthy)
 	if got := ro.Spec.Template.Spec.Containers[0].Image; got != image {
 		d.t.Errorf("%s is healthy, want %s", got, image)
 	}
@@ -166,7 +171,7 @@ func (d *story) completes(image string) {
 // aborts waits until the Rollout is back at stable, and checks that nothing is left of the release.
 func (d *story) aborts() {
 	d.t.Helper()
-	d.WaitFor(rolloutName, testbed.Aborted, testbed.Degraded, testbed.CanaryWeight(0))
+	d.WaitFor(d.name, testbed.Aborted, testbed.Degraded, testbed.CanaryWeight(0))
 	d.isAtRest()
 }
 
@@ -250,64 +255,70 @@ func (d *story) onlyFor(name string, edit func(table *unstructured.Unstructured)
 	}
 }
 
-// lists checks the destinations of a route of a table, as in lists("demo", "http[1]", "web 90, web-canary 10"). A
-// destination without a weight has none in the text either.
+// lists checks the destinations of a route, which is given by its name or as http[1] for instance, as in
+// lists("demo", "shop", "web 90, web-canary 10"). A destination without a weight has none in the text either.
 func (d *story) lists(table, route, want string) {
 	d.t.Helper()
-	if got := destinations(d.t, d.table(d.Key(table)), route); got != want {
+	if got := d.destinations(table, route); got != want {
 		d.t.Errorf("RouteTable %s %s lists %q, want %q", table, route, got, want)
 	}
 }
 
-// destination is what the tests look at in a table.
-type destination struct {
-	Ref struct {
-		Name string `json:"name"`
-	} `json:"ref"`
-	Subset map[string]string `json:"subset"`
-	Weight *int              `json:"weight"`
+// soonLists waits until lists is right.
+func (d *story) soonLists(table, route, want string) {
+	d.t.Helper()
+	d.WaitUntil(fmt.Sprintf("RouteTable %s %s with %s", table, route, want), func(context.Context) (bool, error) {
+		got := d.destinations(table, route)
+		return got == want, fmt.Errorf("it lists %s", got)
+	})
+	d.isServed()
 }
 
-func (d destination) String() string {
-	text := d.Ref.Name
-	for key, value := range d.Subset {
-		text += fmt.Sprintf(" (%s=%s)", key, value)
-	}
-	if d.Weight != nil {
-		text += fmt.Sprintf(" %d", *d.Weight)
-	}
-	return text
-}
-
-// destinations writes the destinations of a route, called http[1] for instance, as a text.
-func destinations(t *testing.T, table *unstructured.Unstructured, route string) string {
-	t.Helper()
-	type routes []struct {
-		ForwardTo struct {
-			Destinations []destination `json:"destinations"`
-		} `json:"forwardTo"`
-	}
-	read := struct {
-		Spec map[string]json.RawMessage `json:"spec"`
-	}{}
-	raw, err := json.Marshal(table)
+// destinations writes the destinations of a route as a text.
+func (d *story) destinations(table, route string) string {
+	d.t.Helper()
+	raw, err := json.Marshal(d.table(d.Key(table)).Object["spec"])
 	if err != nil {
-		t.Fatal(err)
+		d.t.Fatal(err)
 	}
-	if err := json.Unmarshal(raw, &read); err != nil {
-		t.Fatal(err)
+	spec := struct{ HTTP, TCP, TLS []routeView }{}
+	if err := json.Unmarshal(raw, &spec); err != nil {
+		d.t.Fatal(err)
 	}
-	section, rest, _ := strings.Cut(route, "[")
-	list, index := routes{}, 0
-	if _, err := fmt.Sscanf(rest, "%d]", &index); err != nil {
-		t.Fatalf("route %q: %v", route, err)
+	for section, routes := range map[string][]routeView{"http": spec.HTTP, "tcp": spec.TCP, "tls": spec.TLS} {
+		for i, r := range routes {
+			if r.Name == route || fmt.Sprintf("%s[%d]", section, i) == route {
+				return r.String()
+			}
+		}
 	}
-	if err := json.Unmarshal(read.Spec[section], &list); err != nil {
-		t.Fatal(err)
+	d.t.Fatalf("RouteTable %s has no route %s", table, route)
+	return ""
+}
+
+// routeView is what the tests look at in a route.
+type routeView struct {
+	Name      string
+	ForwardTo struct {
+		Destinations []struct {
+			Ref    struct{ Name string }
+			Subset map[string]string
+			Weight *int
+		}
 	}
+}
+
+func (r routeView) String() string {
 	var texts []string
-	for _, d := range list[index].ForwardTo.Destinations {
-		texts = append(texts, d.String())
+	for _, d := range r.ForwardTo.Destinations {
+		text := d.Ref.Name
+		for _, key := range slices.Sorted(maps.Keys(d.Subset)) {
+			text += "/" + d.Subset[key]
+		}
+		if d.Weight != nil {
+			text += fmt.Sprintf(" %d", *d.Weight)
+		}
+		texts = append(texts, text)
 	}
 	return strings.Join(texts, ", ")
 }
