@@ -80,9 +80,12 @@ func TestPlanWeights(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, want := spec(t, apply(t, observed, plan.Patch)), spec(t, object(t, tt.want)); got != want {
+			after := apply(t, observed, plan.Patch)
+			if got, want := spec(t, after), spec(t, object(t, tt.want)); got != want {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
+			mustBeRouteTable(t, observed)
+			mustBeRouteTable(t, after)
 		})
 	}
 }

@@ -164,6 +164,7 @@ func (w *world) call(t *rapid.T, ro *rolloutModel, share, experimentShare int) (
 		return true
 	}
 	after := apply(t, w.live, plan.Patch)
+	mustBeRouteTable(t, after)
 	w.checkSum(t, ro, after, plan)
 	w.checkLocality(t, ro, after)
 	if again, err := engine.MakePlan(gloo.RouteTables{}, after, selection, in); err != nil || len(again.Patch) > 0 {

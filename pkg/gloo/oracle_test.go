@@ -1,0 +1,48 @@
+package gloo_test
+
+import (
+	"encoding/json"
+	"strings"
+
+	networkingv2 "github.com/solo-io/solo-apis/client-go/networking.gloo.solo.io/v2"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
+)
+
+// mustBeRouteTable fails unless Gloo's own published types can read the object's spec, every field of it but those called
+// future, which stand for what a later release may add.
+func mustBeRouteTable(t tb, o engine.Object) {
+	t.Helper()
+	decoder := json.NewDecoder(strings.NewReader(string(o.JSON)))
+	decoder.UseNumber()
+	whole := map[string]any{}
+	if err := decoder.Decode(&whole); err != nil {
+		t.Fatalf("%v", err)
+	}
+	spec, err := json.Marshal(withoutFuture(whole["spec"]))
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	if err := protojson.Unmarshal(spec, &networkingv2.RouteTableSpec{}); err != nil {
+		t.Fatalf("no RouteTable to Gloo: %v\n%s", err, asYAML(spec))
+	}
+}
+
+func withoutFuture(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for key := range v {
+			if key == "future" {
+				delete(v, key)
+				continue
+			}
+			v[key] = withoutFuture(v[key])
+		}
+	case []any:
+		for i := range v {
+			v[i] = withoutFuture(v[i])
+		}
+	}
+	return value
+}
