@@ -1,0 +1,265 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/go-hclog"
+	"k8s.io/apimachinery/pkg/labels"
+	"pgregory.net/rapid"
+	"sigs.k8s.io/yaml"
+
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/gloo"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
+)
+
+// tables returns a cluster with Services web and web-canary, and these RouteTables of namespace apps, each given as its
+// name, its label app and the destinations of its only route.
+func tables(given ...[3]string) *memoryCluster {
+	c := &memoryCluster{services: map[string]intent.Service{
+		"web":        {Ports: []intent.ServicePort{{Number: 8080}}},
+		"web-canary": {Ports: []intent.ServicePort{{Number: 8080}}},
+	}}
+	for _, t := range given {
+		raw, err := yaml.YAMLToJSON([]byte(fmt.Sprintf(
+			"metadata: {namespace: apps, name: %s, labels: {app: '%s'}}\nspec: {http: [{name: all, forwardTo: {destinations: [%s]}}]}", t[0], t[1], t[2])))
+		if err != nil {
+			panic(err)
+		}
+		c.put(raw)
+	}
+	return c
+}
+
+// weights prints the weights of a table's only route, as "web 90, web-canary 10"; a missing one is a dash.
+func (c *memoryCluster) weights(table string) string {
+	routes, err := gloo.RouteTables{}.Routes(c.objects[c.index("apps", table)].JSON)
+	if err != nil {
+		return err.Error()
+	}
+	var texts []string
+	for _, e := range routes[0].Entries {
+		weight := "-"
+		if e.Weight != nil {
+			weight = fmt.Sprint(*e.Weight)
+		}
+		texts = append(texts, e.Name+" "+weight)
+	}
+	return strings.Join(texts, ", ")
+}
+
+func on(c *memoryCluster) *engine.Engine {
+	return &engine.Engine{Cluster: c, Log: hclog.NewNullLogger()}
+}
+
+func byName(name string) []engine.Target {
+	return []engine.Target{{API: gloo.RouteTables{}, Namespace: "apps", Name: name}}
+}
+
+func byLabel(t testing.TB, selector string) []engine.Target {
+	s, err := labels.Parse(selector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []engine.Target{{API: gloo.RouteTables{}, Namespace: "apps", Selector: s}}
+}
+
+func canary(share int) intent.Intent {
+	service := func(name string) intent.Destination {
+		return intent.Destination{Kind: config.KindService, Namespace: "apps", Name: name}
+	}
+	return intent.Intent{Owner: "apps/web", Namespace: "apps", Stable: service("web"), Canary: service("web-canary"), CanaryShare: share, MaxShare: 100}
+}
+
+const (
+	web   = "{ref: {name: web}}"
+	other = "{ref: {name: other}}"
+)
+
+func TestSetWeight(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		cluster *memoryCluster
+		targets []engine.Target
+		want    map[string]string
+		writes  int
+		err     string
+	}{
+		{"by name, and no other table", tables([3]string{"a", "x", web}, [3]string{"b", "x", web}), byName("a"),
+			map[string]string{"a": "web 90, web-canary 10", "b": "web -"}, 1, ""},
+		{"by label, passing over what does not forward to stable",
+			tables([3]string{"a", "x", web}, [3]string{"b", "x", web}, [3]string{"c", "x", other}, [3]string{"d", "y", web}), byLabel(t, "app=x"),
+			map[string]string{"a": "web 90, web-canary 10", "b": "web 90, web-canary 10", "c": "other -", "d": "web -"}, 2, ""},
+		{"as asked already", tables([3]string{"a", "x", "{ref: {name: web}, weight: 90}, {ref: {name: web-canary}, weight: 10}"}), byName("a"),
+			map[string]string{"a": "web 90, web-canary 10"}, 1, ""}, // what was there is remembered
+		{"no such table", tables([3]string{"a", "x", web}, [3]string{"b", "x", web}), byName("c"), nil, 0,
+			"RouteTable apps/c does not exist; there are a, b: correct the selector or create it"},
+		{"no tables at all", tables(), byName("c"), nil, 0,
+			"RouteTable apps/c does not exist; that namespace has none at all: is it the right one?"},
+		{"no table with the label", tables([3]string{"a", "x", web}), byLabel(t, "app=z"), nil, 0,
+			"no RouteTable in namespace apps matches app=z; there are a: correct the selector or create it"},
+		{"nothing but tables to pass over", tables([3]string{"a", "x", other}, [3]string{"b", "x", other}), byLabel(t, "app=x"),
+			map[string]string{"a": "other -"}, 0,
+			`RouteTable apps/a: none of its 1 routes forwards to stable Service apps/web (http[0] "all" forwards to Service apps/other); add it to a route or select its table; ` +
+				`RouteTable apps/b: none of its 1 routes forwards to stable Service apps/web (http[0] "all" forwards to Service apps/other); add it to a route or select its table`},
+		{"one that cannot be served does not keep the others back",
+			tables([3]string{"a", "x", "{ref: {name: web}, subset: {v: '1'}}"}, [3]string{"b", "x", web}), byLabel(t, "app=x"),
+			map[string]string{"a": "web -", "b": "web 90, web-canary 10"}, 1,
+			`RouteTable apps/a: http[0] "all": stable has a subset and no canary is listed; list it or set canary.subset`},
+		{"a named table without the labels", tables([3]string{"a", "x", web}), []engine.Target{{API: gloo.RouteTables{}, Namespace: "apps", Name: "a", Selector: labels.Set{"app": "z"}.AsSelector()}},
+			map[string]string{"a": "web -"}, 0,
+			"RouteTable apps/a: its labels do not match app=z, as the config block wants; drop the labels there or add them here"},
+		{"a port that the canary's Service lacks", tables([3]string{"a", "x", "{ref: {name: web}, port: {number: 80}}"}), byName("a"),
+			map[string]string{"a": "web -"}, 0,
+			`RouteTable apps/a: http[0] "all": Service apps/web-canary has no port 80 (it has 8080); add it, or list the destination with another`},
+		{"a destination of another cluster is not looked up", tables([3]string{"a", "x", "{ref: {name: web, cluster: east}, port: {number: 80}}"}), byName("a"),
+			map[string]string{"a": "web 90, web-canary 10"}, 1, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			err := on(tt.cluster).SetWeight(context.Background(), canary(10), tt.targets)
+			if text := fmt.Sprint(err); tt.err != "" && text != tt.err || tt.err == "" && err != nil {
+				t.Errorf("got  %v\nwant %s", err, tt.err)
+			}
+			for table, want := range tt.want {
+				if got := tt.cluster.weights(table); got != want {
+					t.Errorf("%s has %s, want %s", table, got, want)
+				}
+			}
+			if tt.cluster.writes != tt.writes {
+				t.Errorf("%d writes, want %d", tt.cluster.writes, tt.writes)
+			}
+			if verified, why := on(tt.cluster).Verify(context.Background(), canary(10), tt.targets); verified != (tt.err == "") {
+				t.Errorf("verified: %v (%v)", verified, why)
+			}
+		})
+	}
+}
+
+func TestSetWeightWritesOnlyWhatDiffers(t *testing.T) {
+	c := tables([3]string{"a", "x", web})
+	for range 3 {
+		if err := on(c).SetWeight(context.Background(), canary(10), byName("a")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c.writes != 1 {
+		t.Errorf("%d writes for one change, want 1", c.writes)
+	}
+}
+
+func TestSetWeightWithoutTheCanaryService(t *testing.T) {
+	c := tables([3]string{"a", "x", web})
+	delete(c.services, "web-canary")
+	err := on(c).SetWeight(context.Background(), canary(10), byName("a"))
+	if want := `RouteTable apps/a: http[0] "all": Service apps/web-canary does not exist, so traffic cannot be sent to it; create it`; fmt.Sprint(err) != want || c.writes > 0 {
+		t.Errorf("got  %v, %d writes\nwant %s", err, c.writes, want)
+	}
+}
+
+func TestSetWeightPlansAfreshOnConflict(t *testing.T) {
+	c := tables([3]string{"a", "x", web})
+	c.meddle = func() { // somebody adds a destination just then
+		c.meddle = nil
+		c.put([]byte(strings.Replace(string(c.objects[0].JSON), `[{"ref":{"name":"web"}}]`, `[{"ref":{"name":"web"},"weight":60},{"ref":{"name":"other"},"weight":40}]`, 1)))
+	}
+	if err := on(c).SetWeight(context.Background(), canary(10), byName("a")); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := c.weights("a"), "web 54, other 40, web-canary 6"; got != want {
+		t.Errorf("a has %s, want %s", got, want)
+	}
+}
+
+func TestSetWeightAfterAChangeOfMind(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		forbidden []string
+	}{
+		{"with lists of all namespaces", nil},
+		{"with lists of one namespace", []string{"list"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := tables([3]string{"a", "x", web}, [3]string{"b", "x", web})
+			c.forbidden = tt.forbidden
+			for _, name := range []string{"a", "b"} {
+				if err := on(c).SetWeight(context.Background(), canary(10), byName(name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := c.weights("a") + "; " + c.weights("b"); got != "web -; web 90, web-canary 10" {
+				t.Errorf("after the block named b in place of a: %s", got)
+			}
+			if c.objects[0].Annotations[engine.Annotation] != "" {
+				t.Errorf("the annotation of a is left: %v", c.objects[0].Annotations)
+			}
+		})
+	}
+}
+
+// TestChangesOfMind is rules 4, 5 and 8 over several tables: whatever a Rollout selects and asks for, with whomever in
+// between, a call that succeeds leaves what is selected as asked and the rest at rest; one that fails writes nothing to
+// the tables that it names.
+func TestChangesOfMind(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		shapes := []string{web, "{ref: {name: web}, weight: 60}, {ref: {name: other}, weight: 40}",
+			"{ref: {name: web}, weight: 100}, {ref: {name: web-canary}, weight: 0}", other, "{ref: {name: web}, subset: {v: '1'}}",
+			"{ref: {name: web}, weight: 20}, {ref: {name: other}, weight: 20}"}
+		var given [][3]string
+		for _, name := range []string{"a", "b", "c"} {
+			given = append(given, [3]string{name, rapid.SampledFrom([]string{"x", "y"}).Draw(t, "label"), rapid.SampledFrom(shapes).Draw(t, "shape")})
+		}
+		c := tables(given...)
+		applied := append([]engine.Object{}, c.objects...)
+		meddled := 0
+		c.meddle = func() {
+			if meddled++; meddled%3 == 0 {
+				i := meddled % len(c.objects)
+				c.put(c.objects[i].JSON)
+			}
+		}
+		targets := byName("a")
+		in := canary(0)
+		t.Repeat(map[string]func(*rapid.T){
+			"set weight": func(t *rapid.T) { in.CanaryShare = rapid.SampledFrom([]int{0, 10, 100}).Draw(t, "share") },
+			"by name": func(t *rapid.T) {
+				targets = byName(rapid.SampledFrom([]string{"a", "b", "c", "none"}).Draw(t, "table"))
+			},
+			"by label": func(t *rapid.T) {
+				targets = []engine.Target{{API: gloo.RouteTables{}, Namespace: "apps", Selector: labels.Set{"app": rapid.SampledFrom([]string{"x", "y", "z"}).Draw(t, "label")}.AsSelector()}}
+			},
+			"": func(t *rapid.T) {
+				before := append([]engine.Object{}, c.objects...)
+				err := on(c).SetWeight(context.Background(), in, targets)
+				verified, why := on(c).Verify(context.Background(), in, targets)
+				if verified != (err == nil) {
+					t.Fatalf("SetWeight: %v; verified: %v (%v)", err, verified, why)
+				}
+				for i, o := range c.objects {
+					selected := targets[0].Name == o.Name || targets[0].Name == "" && targets[0].Selector.Matches(labels.Set(o.Labels))
+					if err == nil && !selected && !sameSpec(t, o, applied[i]) {
+						t.Fatalf("%s is not selected and not at rest: %s", o.Name, c.weights(o.Name))
+					}
+					if named := fmt.Sprintf("RouteTable apps/%s:", o.Name); err != nil && strings.Contains(err.Error(), named) && !sameSpec(t, o, before[i]) {
+						t.Fatalf("%v, yet %s was changed to %s", err, o.Name, c.weights(o.Name))
+					}
+				}
+			},
+		})
+	})
+}
+
+func sameSpec(t *rapid.T, a, b engine.Object) bool {
+	var left, right struct{ Spec json.RawMessage }
+	if err := json.Unmarshal(a.JSON, &left); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(b.JSON, &right); err != nil {
+		t.Fatal(err)
+	}
+	return string(left.Spec) == string(right.Spec)
+}
