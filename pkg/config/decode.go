@@ -127,8 +127,8 @@ func siblings(path string) []string {
 // fieldNames returns the names that a struct's fields have in the block, sorted.
 func fieldNames(t reflect.Type) []string {
 	var names []string
-	for i := range t.NumField() {
-		names = append(names, jsonName(t.Field(i)))
+	for f := range t.Fields() {
+		names = append(names, jsonName(f))
 	}
 	slices.Sort(names)
 	return names
@@ -142,9 +142,9 @@ func elem(t reflect.Type) reflect.Type {
 }
 
 func fieldType(t reflect.Type, name string) reflect.Type {
-	for i := range t.NumField() {
-		if jsonName(t.Field(i)) == name {
-			return t.Field(i).Type
+	for f := range t.Fields() {
+		if jsonName(f) == name {
+			return f.Type
 		}
 	}
 	return t

@@ -50,7 +50,7 @@ type Engine struct {
 // selected any more. An object that cannot be served makes it fail, but does not keep the others from being served.
 func (e *Engine) SetWeight(ctx context.Context, in intent.Intent, targets []Target) error {
 	var faults []error
-	in, err := e.lookUp(ctx, in, targets)
+	in, err := e.lookUp(ctx, in)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (e *Engine) reachable(ctx context.Context, target Target, namespace string)
 // Verify reports whether every object of the targets is as in wants it. If not, why says what differs, or what kept it
 // from being seen.
 func (e *Engine) Verify(ctx context.Context, in intent.Intent, targets []Target) (verified bool, why error) {
-	in, err := e.lookUp(ctx, in, targets)
+	in, err := e.lookUp(ctx, in)
 	if err != nil {
 		return false, err
 	}
@@ -203,7 +203,7 @@ func (e *Engine) neighbours(ctx context.Context, target Target) string {
 }
 
 // lookUp fills in the Services that the plan has to know: those of the experiments and, for the ports, stable's.
-func (e *Engine) lookUp(ctx context.Context, in intent.Intent, targets []Target) (intent.Intent, error) {
+func (e *Engine) lookUp(ctx context.Context, in intent.Intent) (intent.Intent, error) {
 	if len(in.Experiments) == 0 {
 		return in, nil
 	}

@@ -207,7 +207,7 @@ func (plan *Plan) add(rp routePlan) {
 			plan.Patch = append(plan.Patch, Operation{Op: "replace", Path: path, Value: *s.weight})
 		}
 	}
-	for i := len(r.Entries) - 1; i >= 0; i-- {
+	for i := range slices.Backward(r.Entries) {
 		if !kept[i] {
 			plan.Patch = append(plan.Patch, Operation{Op: "remove", Path: at(r.List, i)})
 		}

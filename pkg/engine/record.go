@@ -71,7 +71,7 @@ func newRecord(roles map[string]role, routes map[string]spelling) *record {
 }
 
 func (s spelling) equal(other spelling) bool {
-	return maps.EqualFunc(s, other, func(a, b *int) bool { return equalWeight(a, b) })
+	return maps.EqualFunc(s, other, equalWeight)
 }
 
 func equalWeight(a, b *int) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }

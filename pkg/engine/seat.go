@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
 )
 
@@ -160,9 +159,4 @@ func (p *planner) checkHolders(r Route, seats []seat) error {
 		}
 	}
 	return nil
-}
-
-// addedService says that the patch gives traffic to a Service that the object did not list before.
-func (s seat) addedService() bool {
-	return s.index < 0 && s.weight > 0 && s.destination.Kind == config.KindService
 }

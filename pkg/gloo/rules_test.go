@@ -110,13 +110,13 @@ func drawRoute(t *rapid.T, section string, index int, hasDefault bool) map[strin
 		route["name"] = fmt.Sprint("r", index)
 	}
 	if hasDefault && rapid.IntRange(0, 4).Draw(t, "bare") == 0 {
-		route["forwardTo"] = map[string]any{"pathRewrite": "/"}
+		route["forwardTo"] = map[string]any{"future": "/"}
 		if rapid.Bool().Draw(t, "empty") {
 			route["forwardTo"] = map[string]any{"destinations": []any{}}
 		}
 		return route
 	}
-	if rapid.IntRange(0, 5).Draw(t, "redirects") == 0 {
+	if section == "http" && rapid.IntRange(0, 5).Draw(t, "redirects") == 0 {
 		route["redirect"] = map[string]any{"hostRedirect": "b.example.com"}
 		return route
 	}

@@ -42,9 +42,9 @@ func NewClient(config *rest.Config) (*Client, error) {
 
 // Get reads one object.
 func (c *Client) Get(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (engine.Object, error) {
-	raw, err := c.rest.Get().AbsPath(path(resource, namespace, name)...).Do(ctx).Raw()
+	raw, err := c.do(ctx, c.rest.Get().AbsPath(path(resource, namespace, name)...), "get", resource, namespace)
 	if err != nil {
-		return engine.Object{}, c.explain(err, "get", resource, namespace)
+		return engine.Object{}, err
 	}
 	return decode(raw)
 }
@@ -58,9 +58,9 @@ func (c *Client) List(ctx context.Context, resource schema.GroupVersionResource,
 	for next := ""; ; {
 		request := c.rest.Get().AbsPath(path(resource, namespace, "")...).
 			Param("labelSelector", selector.String()).Param("limit", listPage).Param("continue", next)
-		raw, err := request.Do(ctx).Raw()
+		raw, err := c.do(ctx, request, "list", resource, namespace)
 		if err != nil {
-			return nil, c.explain(err, "list", resource, namespace)
+			return nil, err
 		}
 		page := struct {
 			Metadata metav1.ListMeta   `json:"metadata"`
@@ -84,9 +84,10 @@ func (c *Client) List(ctx context.Context, resource schema.GroupVersionResource,
 
 // Patch applies a JSON Patch.
 func (c *Client) Patch(ctx context.Context, resource schema.GroupVersionResource, namespace, name string, patch []byte) (engine.Object, error) {
-	raw, err := c.rest.Patch(types.JSONPatchType).AbsPath(path(resource, namespace, name)...).Body(patch).Do(ctx).Raw()
+	request := c.rest.Patch(types.JSONPatchType).AbsPath(path(resource, namespace, name)...).Body(patch)
+	raw, err := c.do(ctx, request, "patch", resource, namespace)
 	if err != nil {
-		return engine.Object{}, c.explain(err, "patch", resource, namespace)
+		return engine.Object{}, err
 	}
 	return decode(raw)
 }
@@ -95,9 +96,9 @@ var services = schema.GroupVersionResource{Version: "v1", Resource: "services"}
 
 // Service reads what has to be known of a Service.
 func (c *Client) Service(ctx context.Context, namespace, name string) (intent.Service, error) {
-	raw, err := c.rest.Get().AbsPath(path(services, namespace, name)...).Do(ctx).Raw()
+	raw, err := c.do(ctx, c.rest.Get().AbsPath(path(services, namespace, name)...), "get", services, namespace)
 	if err != nil {
-		return intent.Service{}, c.explain(err, "get", services, namespace)
+		return intent.Service{}, err
 	}
 	read := struct {
 		Spec struct {
@@ -116,6 +117,15 @@ func (c *Client) Service(ctx context.Context, namespace, name string) (intent.Se
 		service.Ports = append(service.Ports, intent.ServicePort{Number: p.Port, Name: p.Name, Target: p.TargetPort.String()})
 	}
 	return service, nil
+}
+
+// do sends a request and returns the body of the answer, or the error that the API server put into it.
+func (c *Client) do(ctx context.Context, request *rest.Request, verb string, resource schema.GroupVersionResource, namespace string) ([]byte, error) {
+	result := request.Do(ctx)
+	if err := result.Error(); err != nil { // Raw alone would only tell the status code
+		return nil, c.explain(err, verb, resource, namespace)
+	}
+	return result.Raw()
 }
 
 // path returns the steps of an object's address, or of a list's if name is empty.

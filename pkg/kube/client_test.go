@@ -1,0 +1,96 @@
+package kube_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/kube"
+)
+
+var routeTables = schema.GroupVersionResource{Group: "networking.gloo.solo.io", Version: "v2", Resource: "routetables"}
+
+// client returns a client of a server that answers with handler. The tests with a real API server are the end-to-end
+// ones; here stands what such a server seldom does.
+func client(t *testing.T, handler http.HandlerFunc) (*kube.Client, string) {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	c, err := kube.NewClient(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, server.URL
+}
+
+// status answers with a Status object.
+func status(code int, reason, message, details string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(code)
+		fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","message":%q,"reason":%q,"code":%d,"details":%s}`, message, reason, code, details)
+	}
+}
+
+func TestErrorsSayWhatToDo(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		handler http.HandlerFunc
+		want    string // HOST stands for the server's address
+	}{
+		{"not permitted", status(403, "Forbidden", "no", `{"name":"demo","group":"networking.gloo.solo.io","kind":"routetables"}`),
+			"the plugin's service account may not get routetables.networking.gloo.solo.io in namespace gloo-mesh; grant that to the Argo Rollouts controller's role"},
+		{"not known", status(401, "Unauthorized", "Unauthorized", `{}`), "API server HOST does not accept the plugin's credentials"},
+		{"not served", status(404, "NotFound", "the server could not find the requested resource", `{}`),
+			"the cluster serves no routetables.networking.gloo.solo.io v2; is its custom resource definition installed?"},
+		{"not there", status(404, "NotFound", "routetables \"demo\" not found", `{"name":"demo","kind":"routetables"}`), `routetables "demo" not found`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, host := client(t, tt.handler)
+			_, err := c.Get(context.Background(), routeTables, "gloo-mesh", "demo")
+			if want := strings.ReplaceAll(tt.want, "HOST", host); err == nil || err.Error() != want {
+				t.Errorf("got  %v\nwant %s", err, want)
+			}
+		})
+	}
+}
+
+func TestUnreachableServerIsNamed(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	c, err := kube.NewClient(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Get(context.Background(), routeTables, "gloo-mesh", "demo")
+	if want := "API server " + server.URL + " cannot be reached: "; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("got  %v\nwant %s...", err, want)
+	}
+}
+
+func TestListReadsAllPages(t *testing.T) {
+	c, _ := client(t, func(w http.ResponseWriter, r *http.Request) {
+		if got := r.URL.Query().Get("labelSelector"); got != "app=demo" {
+			t.Errorf("selector %q", got)
+		}
+		next, name := "more", "a"
+		if r.URL.Query().Get("continue") == "more" {
+			next, name = "", "b"
+		}
+		fmt.Fprintf(w, `{"metadata":{"continue":%q},"items":[{"metadata":{"namespace":"apps","name":%q,"resourceVersion":"5"},"spec":{"big":9007199254740993}}]}`, next, name)
+	})
+	objects, err := c.List(context.Background(), routeTables, "apps", labels.Set{"app": "demo"}.AsSelector())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(objects) != 2 || objects[0].Name != "a" || objects[1].Name != "b" || !strings.Contains(string(objects[1].JSON), "9007199254740993") {
+		t.Errorf("got %v", objects)
+	}
+}

@@ -1,0 +1,156 @@
+package plugin_test
+
+import (
+	"bytes"
+	"encoding/gob"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/argoproj/argo-rollouts/pkg/apis/rollouts/v1alpha1"
+	"github.com/argoproj/argo-rollouts/utils/plugin/types"
+	"github.com/hashicorp/go-hclog"
+	"sigs.k8s.io/yaml"
+
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/plugin"
+)
+
+// rollout returns a Rollout apps/web with this block for the plugin, as it arrives over RPC.
+func rollout(t *testing.T, name, block string) *v1alpha1.Rollout {
+	t.Helper()
+	raw, err := yaml.YAMLToJSON([]byte(block))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := &v1alpha1.Rollout{}
+	sent.Namespace, sent.Name = "apps", "web"
+	sent.Spec.Strategy.Canary = &v1alpha1.CanaryStrategy{
+		StableService: "web", CanaryService: "web-canary",
+		TrafficRouting: &v1alpha1.RolloutTrafficRouting{Plugins: map[string]json.RawMessage{name: raw}},
+	}
+	pipe, received := &bytes.Buffer{}, &v1alpha1.Rollout{}
+	if err := gob.NewEncoder(pipe).Encode(sent); err != nil {
+		t.Fatal(err)
+	}
+	if err := gob.NewDecoder(pipe).Decode(received); err != nil {
+		t.Fatal(err)
+	}
+	return received
+}
+
+func router(options plugin.Options) *plugin.Router {
+	options.Log = hclog.New(&hclog.LoggerOptions{Output: io.Discard})
+	if options.Connect == nil {
+		options.Connect = func() (engine.Cluster, error) { return nil, errors.New("connected") }
+	}
+	return plugin.NewRouter(options)
+}
+
+func TestSetWeightFindsItsBlock(t *testing.T) {
+	for _, tt := range []struct{ name, registered, block, want string }{
+		{"today's name", "", "solo-io/glooplatform", "connected"},
+		{"the first release's name", "", "solo-io/glooplatformAPI", "connected"},
+		{"an alias", "acme/gloo", "acme/gloo", "connected"},
+		{"not the name it is registered by", "acme/gloo", "solo-io/glooplatform",
+			"the Rollout has no block acme/gloo in spec.strategy.canary.trafficRouting.plugins, only solo-io/glooplatform; rename it, or set the plugin's flag --name"},
+		{"another plugin's", "", "acme/other",
+			"the Rollout has no block solo-io/glooplatform or solo-io/glooplatformAPI in spec.strategy.canary.trafficRouting.plugins, only acme/other; rename it, or set the plugin's flag --name"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			ro := rollout(t, tt.block, "routeTableSelector: {name: demo}")
+			if got := router(plugin.Options{Name: tt.registered}).SetWeight(ro, 10, nil).ErrorString; got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestSetWeightRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		options plugin.Options
+		block   string
+		weight  int32
+		want    string
+	}{
+		{"an unknown field", plugin.Options{}, "routeTableSelecter: {name: demo}", 10,
+			"solo-io/glooplatform: routeTableSelecter: unknown field; did you mean routeTableSelector?; routeTableSelector: missing; it says which RouteTables are concerned, by name or by labels"},
+		{"a weight out of bounds", plugin.Options{}, "routeTableSelector: {name: demo}", 101,
+			"solo-io/glooplatform: weight 101 is outside 0 to maxTrafficWeight 100"},
+		{"a namespace that is not allowed", plugin.Options{RouteNamespaces: []string{"apps", "shared"}}, "routeTableSelector: {name: demo, namespace: gloo-mesh}", 10,
+			"solo-io/glooplatform: routeTableSelector: namespace gloo-mesh is not among those that the plugin's flag --route-namespaces allows (apps, shared)"},
+		{"text that is no format", plugin.Options{}, "routeTableSelector: {name: '100%'}", 10,
+			`solo-io/glooplatform: routeTableSelector.name: "100%%" is not a name that a Kubernetes object can have`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := router(tt.options).SetWeight(rollout(t, "solo-io/glooplatform", tt.block), tt.weight, nil).ErrorString; got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestOtherVerbsNeverStopARollout(t *testing.T) {
+	r, ro := router(plugin.Options{}), rollout(t, "solo-io/glooplatform", "nonsense: true")
+	if verified, err := r.VerifyWeight(ro, 10, nil); verified != types.NotVerified || err.HasError() {
+		t.Errorf("VerifyWeight = %v, %v; want NotVerified and no error: an error would end the asking", verified, err)
+	}
+	for verb, err := range map[string]types.RpcError{
+		"InitPlugin":          r.InitPlugin(),
+		"UpdateHash":          r.UpdateHash(ro, "a", "b", nil),
+		"RemoveManagedRoutes": r.RemoveManagedRoutes(ro),
+		"SetHeaderRoute":      r.SetHeaderRoute(ro, &v1alpha1.SetHeaderRoute{Name: "gone"}),
+		"SetMirrorRoute":      r.SetMirrorRoute(ro, &v1alpha1.SetMirrorRoute{Name: "gone"}),
+	} {
+		if err.HasError() {
+			t.Errorf("%s: %v", verb, err)
+		}
+	}
+}
+
+func TestUnsupportedStepsSayWhatToDo(t *testing.T) {
+	r, ro := router(plugin.Options{}), rollout(t, "solo-io/glooplatform", "routeTableSelector: {name: demo}")
+	header := r.SetHeaderRoute(ro, &v1alpha1.SetHeaderRoute{Name: "beta", Match: []v1alpha1.HeaderRoutingMatch{{HeaderName: "x"}}})
+	mirror := r.SetMirrorRoute(ro, &v1alpha1.SetMirrorRoute{Name: "copy", Match: []v1alpha1.RouteMatch{{}}})
+	for want, got := range map[string]string{
+		`header route "beta": setHeaderRoute is not supported yet; take the step out`: header.ErrorString,
+		`mirror route "copy": setMirrorRoute is not supported yet; take the step out`: mirror.ErrorString,
+	} {
+		if got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
+func TestConnectsWhenNeededAndAgainUntilItSucceeds(t *testing.T) {
+	tries := 0
+	r := router(plugin.Options{Connect: func() (engine.Cluster, error) {
+		tries++
+		return nil, errors.New("no API server is known")
+	}})
+	ro := rollout(t, "solo-io/glooplatform", "routeTableSelector: {name: demo}")
+	for range 2 {
+		if got := r.SetWeight(ro, 10, nil).ErrorString; !strings.Contains(got, "no API server is known") {
+			t.Errorf("got %q", got)
+		}
+	}
+	if tries != 2 {
+		t.Errorf("%d tries, want 2", tries)
+	}
+}
+
+func TestNameFromPath(t *testing.T) {
+	for path, want := range map[string]string{
+		"/home/argo-rollouts/plugin-bin/solo-io/glooplatform":       "solo-io/glooplatform",
+		"plugin-bin/acme/gloo":                                      "acme/gloo",
+		"/usr/local/bin/rollouts-plugin-trafficrouter-glooplatform": "",
+		"./plugin-bin/gloo":                                         "",
+	} {
+		if got := plugin.NameFromPath(path); got != want {
+			t.Errorf("NameFromPath(%q) = %q, want %q", path, got, want)
+		}
+	}
+}
