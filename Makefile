@@ -1,7 +1,9 @@
 # The two commands to begin with are `make demo` and `make test`. All that is needed is Go and make.
-.PHONY: help demo test unit lint build assets clean
+.PHONY: help demo test unit lint build release assets clean
 
 BINARY := bin/rollouts-plugin-trafficrouter-glooplatform
+STATIC := -trimpath -ldflags '-s -w'
+PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 
 # The race detector needs a C compiler, and Go turns cgo off where there is none.
 RACE = $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
@@ -32,10 +34,16 @@ lint: ## gofmt, go vet and golangci-lint, which is built the first time, for som
 	go tool -modfile=tools/lint.mod golangci-lint run ./...
 
 build: ## the plugin, into bin/: static and stripped
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(BINARY) .
+	CGO_ENABLED=0 go build $(STATIC) -o $(BINARY) .
+
+release: ## binaries for all platforms and their sha256 sums, into dist/
+	@set -e; rm -rf dist; mkdir dist; for platform in $(PLATFORMS); do \
+		file=dist/$(notdir $(BINARY))-$${platform%/*}-$${platform#*/}; echo $$file; \
+		GOOS=$${platform%/*} GOARCH=$${platform#*/} CGO_ENABLED=0 go build $(STATIC) -o $$file .; \
+	done; cd dist; sha256sum * >checksums.txt
 
 assets: ## the programs of the test bed, into bin/assets/; about 8 minutes the first time, on two cores
 	@sh test/assets/build.sh
 
-clean: ## removes bin/
-	rm -rf bin
+clean: ## removes bin/ and dist/
+	rm -rf bin dist

@@ -7,10 +7,8 @@ import (
 	"testing"
 )
 
-func percentOf(n int64) *int64 { return &n }
-
 var atTen = reading{
-	title: "setWeight 10", asked: 10, table: []weight{{"demo", percentOf(90)}, {"demo-canary", percentOf(10)}},
+	title: "setWeight 10", asked: 10, table: []weight{{"demo", new(int64(90))}, {"demo-canary", new(int64(10))}},
 	requests: 2000, services: map[string]int{"demo": 1803, "demo-canary": 197},
 	images: map[string]int{"argoproj/rollouts-demo:blue": 1803, "argoproj/rollouts-demo:yellow": 197},
 }

@@ -132,17 +132,22 @@ func (r *report) takeBuild(e event) error {
 
 // close reports a package that has ended.
 func (r *report) close(p *pkg, end event) error {
-	c, told := p.count(), &strings.Builder{}
+	c, told, broken := p.count(), &strings.Builder{}, false
 	for _, name := range p.order {
-		switch t := p.tests[name]; {
+		t := p.tests[name]
+		broken = broken || t.result == ""
+		switch {
 		case t.result == "skip":
 			fmt.Fprintf(told, "    skipped: %s\n", lastLine(t.output.String(), name))
 		case t.result != "pass":
 			told.WriteString(t.output.String())
 		}
 	}
-	if end.Action == "fail" && c.failed == 0 { // no test is to blame: the build, TestMain, or a panic
+	if end.Action == "fail" && c.failed == 0 { // no test is to blame: the build, or TestMain
 		c.failed++
+		broken = true
+	}
+	if broken {
 		if b := r.builds[end.FailedBuild]; b != nil {
 			told.WriteString(b.String())
 		}
@@ -196,7 +201,7 @@ func lastLine(output, otherwise string) string {
 // short leaves the module's path out.
 func short(path string) string {
 	const module = "github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform"
-	if rest := strings.TrimPrefix(path, module); rest != path {
+	if rest, ours := strings.CutPrefix(path, module); ours {
 		return "." + rest
 	}
 	return path
