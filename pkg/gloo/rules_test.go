@@ -1,6 +1,7 @@
 package gloo_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -213,7 +214,7 @@ func (ro *rolloutModel) stableGivesNone(r engine.Route) bool {
 // checkLocality is rule 2: without the Rollout's weights, the plugin's entries and its annotation, nothing changed.
 func (w *world) checkLocality(t *rapid.T, ro *rolloutModel, after engine.Object) {
 	before, now := foreignPart(t, w.live, ro.own()), foreignPart(t, after, ro.own())
-	if !same(before, now) {
+	if !bytes.Equal(before, now) {
 		t.Fatalf("locality: before\n%s\nafter\n%s", asYAML(before), asYAML(now))
 	}
 }
@@ -326,7 +327,7 @@ func (w *world) finish(t *rapid.T) {
 		}
 	}
 	if w.rollouts[0].pingPong { // which of its two services holds the weight is not restored, on purpose
-		if live, mine := foreignPart(t, w.live, w.all()), foreignPart(t, w.mine, w.all()); !w.lost && !same(live, mine) {
+		if live, mine := foreignPart(t, w.live, w.all()), foreignPart(t, w.mine, w.all()); !w.lost && !bytes.Equal(live, mine) {
 			t.Fatalf("reversibility, but for ping and pong: is\n%s\nwhere the owners have\n%s", asYAML(live), asYAML(mine))
 		}
 		return
@@ -416,6 +417,9 @@ func TestRules(t *testing.T) {
 				id := rapid.IntRange(100, 10_000).Draw(t, "port")
 				w.edit(t, func(spec map[string]any) {
 					http, _ := spec["http"].([]any)
+					if len(http) > 6 {
+						return
+					}
 					added := map[string]any{"matchers": []any{map[string]any{"port": id}}, "directResponse": map[string]any{"status": 404}}
 					spec["http"] = append([]any{added}, http...)
 				})
