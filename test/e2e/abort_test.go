@@ -51,16 +51,15 @@ func TestAbortAndRetry(t *testing.T) {
 // With dynamicStableScale, stable has few pods left by the time of the abort. Traffic goes back as they come back.
 func TestGradualAbort(t *testing.T) {
 	inBothShapes(t, func(t *testing.T, s setup) {
+		s.steps = stepsTo(25, 50)
 		s.edit = func(spec *v1alpha1.RolloutSpec) { spec.Strategy.Canary.DynamicStableScale = true }
 		d := s.begin(t)
 		d.release("web:2")
-		d.reaches(0)
-		d.promote()
-		d.reaches(10)
+		d.reaches(25)
 		d.promote()
 		d.reaches(50)
 
-		enough := d.SetPods("web:1", testbed.AtMost(3))
+		enough := d.SetPods("web:1", testbed.AtMost(3)) // of 4
 		d.Abort(d.name)
 		d.WaitFor(d.name, testbed.Aborted, testbed.CanaryWeight(25))
 		d.isServed()

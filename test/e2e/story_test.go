@@ -105,6 +105,15 @@ func (s setup) rollout(t *testing.T) string {
 	return string(text)
 }
 
+// stepsTo sets each of these weights, and pauses after it.
+func stepsTo(weights ...int32) []v1alpha1.CanaryStep {
+	var steps []v1alpha1.CanaryStep
+	for _, weight := range weights {
+		steps = append(steps, v1alpha1.CanaryStep{SetWeight: &weight}, v1alpha1.CanaryStep{Pause: &v1alpha1.RolloutPause{}})
+	}
+	return steps
+}
+
 func or(given, byDefault string) string {
 	if given != "" {
 		return given
@@ -268,8 +277,10 @@ func (d *story) lists(table, route, want string) {
 func (d *story) soonLists(table, route, want string) {
 	d.t.Helper()
 	d.WaitUntil(fmt.Sprintf("RouteTable %s %s with %s", table, route, want), func(context.Context) (bool, error) {
-		got := d.destinations(table, route)
-		return got == want, fmt.Errorf("it lists %s", got)
+		if got := d.destinations(table, route); got != want {
+			return false, fmt.Errorf("it lists %s", got)
+		}
+		return true, nil
 	})
 	d.isServed()
 }

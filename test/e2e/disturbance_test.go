@@ -1,0 +1,148 @@
+package e2e
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// routeNamed finds an http route in a table.
+func routeNamed(table *unstructured.Unstructured, name string) map[string]any {
+	for _, route := range table.Object["spec"].(map[string]any)["http"].([]any) {
+		if route := route.(map[string]any); route["name"] == name {
+			return route
+		}
+	}
+	panic("no route " + name)
+}
+
+// The controller starts another process for one that died. Nothing is kept there that could be lost.
+func TestPluginIsKilled(t *testing.T) {
+	inBothShapes(t, func(t *testing.T, s setup) {
+		s.plugin = mortal
+		d := s.begin(t)
+		d.release("web:2")
+		d.reaches(0)
+		d.promote()
+		d.reaches(10)
+		before, err := bed.Controller.PluginPID(mortal)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := bed.Controller.KillPlugin(t.Context(), mortal); err != nil {
+			t.Fatal(err)
+		}
+		d.serves("/demo", shares{"web:1": 90, "web:2": 10})
+
+		d.promote()
+		d.reaches(50)
+		d.serves("/demo", shares{"web:1": 50, "web:2": 50})
+		if after, err := bed.Controller.PluginPID(mortal); err != nil || after == before {
+			t.Errorf("process %d after %d, %v", after, before, err)
+		}
+		d.promote()
+		d.reaches(100)
+		d.promote()
+		d.completes("web:2")
+	})
+}
+
+// The people who own the table go on working on it during a release.
+func TestSomeoneEditsTheTable(t *testing.T) {
+	inBothShapes(t, func(t *testing.T, s setup) {
+		d := s.begin(t)
+		d.release("web:2")
+		d.reaches(0)
+		d.promote()
+		d.reaches(10)
+
+		d.someoneEdits("demo", func(table *unstructured.Unstructured) {
+			demo := routeNamed(table, "demo")
+			demo["labels"].(map[string]any)["tier"] = "gold"
+			demo[unknownField] = map[string]any{"id": int64(9007199254740993)}
+			spec := table.Object["spec"].(map[string]any)
+			spec["http"] = append([]any{map[string]any{
+				"matchers": []any{map[string]any{"uri": map[string]any{"exact": "/demo/partner"}}},
+				"forwardTo": map[string]any{"destinations": []any{
+					map[string]any{"ref": map[string]any{"name": "partner"}, "kind": "VIRTUAL_DESTINATION"},
+				}},
+			}}, spec["http"].([]any)...)
+			table.SetLabels(map[string]string{"app": "demo", "edited": "yes"})
+			annotations := table.GetAnnotations()
+			if annotations == nil {
+				annotations = map[string]string{}
+			}
+			annotations["example.com/ticket"] = "42"
+			table.SetAnnotations(annotations)
+		})
+		d.isServed()
+		d.serves("/demo", shares{"web:1": 90, "web:2": 10})
+		d.serves("/demo/partner", shares{"partner": 100})
+
+		d.promote()
+		d.reaches(50)
+		d.serves("/demo", shares{"web:1": 50, "web:2": 50})
+		d.serves("/demo/partner", shares{"partner": 100})
+		d.promote()
+		d.reaches(100)
+		d.promote()
+		d.completes("web:2")
+	})
+}
+
+// Someone applies the table again as it was, weights and all, as a GitOps tool does. The next step puts that right.
+func TestSomeoneAppliesTheTableAgain(t *testing.T) {
+	inBothShapes(t, func(t *testing.T, s setup) {
+		d := s.begin(t)
+		d.release("web:2")
+		d.reaches(0)
+		d.promote()
+		d.reaches(10)
+		d.Apply(s.tables)
+		d.promote()
+		d.reaches(50)
+		d.serves("/demo", shares{"web:1": 50, "web:2": 50})
+		d.promote()
+		d.reaches(100)
+		d.promote()
+		d.completes("web:2")
+	})
+}
+
+// Without the annotation the plugin does not know any more how weights were spelt. All else is as it should be.
+func TestAnnotationIsDeleted(t *testing.T) {
+	for _, tt := range []struct {
+		name, tables string
+		rewrite      func(destinations []any) // what is different in route demo in the end
+	}{
+		{"stable listed", "table-stable.yaml", func(list []any) { list[0].(map[string]any)["weight"] = int64(100) }},
+		{"both listed", "table-both.yaml", func([]any) {}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d := setup{tables: file(t, tt.tables)}.begin(t)
+			d.release("web:2")
+			d.reaches(0)
+			d.promote()
+			d.reaches(10)
+			d.onlyFor("demo", func(table *unstructured.Unstructured) {
+				annotations := table.GetAnnotations()
+				if annotations[annotation] == "" {
+					t.Error("there is no annotation during a release")
+				}
+				delete(annotations, annotation)
+				table.SetAnnotations(annotations)
+			})
+			d.promote()
+			d.reaches(50)
+			d.serves("/demo", shares{"web:1": 50, "web:2": 50})
+			d.serves("/shop", shares{"web:1": 30, "web:2": 30, "partner": 40})
+			d.promote()
+			d.reaches(100)
+			d.promote()
+			route := routeNamed(d.tables[d.Key("demo")], "demo")
+			tt.rewrite(route["forwardTo"].(map[string]any)["destinations"].([]any))
+			d.completes("web:2")
+		})
+	}
+}
