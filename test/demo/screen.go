@@ -91,8 +91,8 @@ func (s *screen) frame(r reading) {
 	s.painted = len(rows)
 }
 
-// barWidth is how many cells stand for 100 percent.
-const barWidth = 40
+// barWidth is how many cells stand for 100 percent. With it, a row fits into 80 columns.
+const barWidth = 20
 
 func (s *screen) row(name string, share float64, number, text string) string {
 	return strings.TrimRight(fmt.Sprintf("  %-9s %s %s   %s", name, s.bar(share), number, text), " ")

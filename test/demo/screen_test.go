@@ -32,7 +32,7 @@ func TestFrameInTerminal(t *testing.T) {
 	out := &strings.Builder{}
 	s := &screen{out: out, terminal: true}
 	s.keep(atTen)
-	bars := strings.Repeat("█", 4) + strings.Repeat("░", 36)
+	bars := strings.Repeat("█", 2) + strings.Repeat("░", 18)
 	want := "\r\x1b[K\n\r\x1b[KsetWeight 10\n" +
 		"\r\x1b[K  asked for " + bars + "    10\n" +
 		"\r\x1b[K  table     " + bars + "    10   demo 90, demo-canary 10\n" +
@@ -58,7 +58,7 @@ func TestFrameIsPaintedOver(t *testing.T) {
 }
 
 func TestBar(t *testing.T) {
-	for share, want := range map[float64]int{0: 0, 0.1: 1, 10: 4, 50: 20, 99.9: 39, 100: 40} {
+	for share, want := range map[float64]int{0: 0, 0.1: 1, 10: 2, 50: 10, 99.9: 19, 100: 20} {
 		if got := strings.Count((&screen{}).bar(share), "█"); got != want {
 			t.Errorf("bar(%v) has %d full cells, want %d", share, got, want)
 		}
