@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
@@ -53,7 +54,7 @@ type Plan struct {
 	NewServices []NewService
 }
 
-// Change is what one destination of a route gives for a weight, before and after; 0 also where it gives none.
+// Change is what one destination gets of a route's traffic before and after, in whole percent.
 type Change struct {
 	Place       string
 	Destination intent.Destination
@@ -88,6 +89,7 @@ func MakePlan(api API, observed Object, selection Selection, in intent.Intent) (
 	}
 	plan := Plan{}
 	for _, rp := range plans {
+		plan.describe(api, rp)
 		plan.add(rp)
 	}
 	remembered, err := p.memory.patch(observed.Annotations, in.Owner, remember(plans))
@@ -178,7 +180,6 @@ func remember(plans []routePlan) *record {
 // add appends what turns the route's observed list into its form. Operations apply one after another, so entries are
 // changed first, taken out from the back next and added last.
 func (plan *Plan) add(rp routePlan) {
-	plan.describe(rp)
 	r := rp.route
 	if rp.unlist {
 		plan.Patch = append(plan.Patch, Operation{Op: "remove", Path: r.List})
@@ -231,23 +232,39 @@ func (rp routePlan) newEntries() []map[string]any {
 }
 
 // describe notes what changes for the Rollout's destinations.
-func (plan *Plan) describe(rp routePlan) {
-	to := make([]int, len(rp.seats))
-	for _, s := range rp.form {
-		if s.seat >= 0 && s.weight != nil {
-			to[s.seat] = *s.weight
-		}
-	}
+func (plan *Plan) describe(api API, rp routePlan) {
+	from, to := percents(api, rp.route.weights()), percents(api, rp.form.weights())
 	for n, own := range rp.seats {
-		from := 0
-		if own.index >= 0 && rp.route.Listed {
-			from = rp.route.weights()[own.index]
+		change := Change{Place: rp.route.Place, Destination: own.destination}
+		if own.index >= 0 {
+			change.From = from[own.index]
 		}
-		if from != to[n] {
-			plan.Changes = append(plan.Changes, Change{Place: rp.route.Place, Destination: own.destination, From: from, To: to[n]})
+		for i, s := range rp.form {
+			if s.seat == n {
+				change.To = to[i]
+			}
 		}
-		if own.index < 0 && to[n] > 0 && own.destination.Kind == config.KindService {
+		if own.role == roleStable && len(rp.form) == 0 { // the default destination has it all
+			change.To = 100
+		}
+		if change.From != change.To {
+			plan.Changes = append(plan.Changes, change)
+		}
+		if own.index < 0 && change.To > 0 && own.destination.Kind == config.KindService {
 			plan.NewServices = append(plan.NewServices, NewService{Place: rp.route.Place, Destination: own.destination})
 		}
 	}
+}
+
+// percents returns what each entry gets, rounded; of weights that make no sense, what each gives.
+func percents(api API, weights []int) []int {
+	got, err := api.Effective(weights)
+	if err != nil {
+		return weights
+	}
+	rounded := make([]int, len(got))
+	for i := range got {
+		rounded[i] = int(math.Round(got[i]))
+	}
+	return rounded
 }

@@ -232,7 +232,7 @@ func othersKeep(before []float64, f form, got []float64) bool {
 
 // rest chooses how a route at rest is spelt: as it was given before the first change; or, where nothing is remembered, as
 // it stands; or else with every weight written out. A spelling that sends anything to another than stable will not do. One
-// that would only take from somebody else stays remembered, for when that one has moved on.
+// that would only wake somebody else's stays remembered while other Rollouts are at work on the object.
 func (p *planner) rest(plan *routePlan) {
 	r, seats, written := plan.route, plan.seats, plan.form
 	switch {
@@ -284,7 +284,7 @@ func (p *planner) restore(plan *routePlan) {
 // it away again.
 func (p *planner) isDefaulted(r Route, seats []seat, was spelling) bool {
 	for _, e := range r.Entries {
-		if !made(e, was) {
+		if !p.made(e, was) {
 			return false
 		}
 	}

@@ -64,20 +64,25 @@ func (p *planner) seats(r Route) ([]seat, error) {
 		if i := seats[n].index; i >= 0 {
 			e := r.Entries[i]
 			seats[n].destination = e.Destination
-			seats[n].made = !r.Listed || made(e, was)
+			seats[n].made = !r.Listed || p.made(e, was)
 		}
 	}
 	return seats, nil
 }
 
-// made reports whether the plugin added the entry to its route. The mark says so; an entry with a subset has no room for
-// the mark, there the memory of what was listed does.
-func made(e Entry, was spelling) bool {
-	if len(e.Subset) == 0 {
-		return e.Marked
+// made reports whether the plugin added the entry to its route, which its owners then listed as was says. An entry that
+// somebody lists himself is his, whatever was there before, so it takes both: the mark that Spell leaves, for which an entry
+// with a subset has no room, and the memory. Where that is lost, the Rollout's being under way has to do in its place.
+func (p *planner) made(e Entry, was spelling) bool {
+	switch mine := p.memory.mine; {
+	case was != nil:
+		_, listed := was[e.Key()]
+		return !listed && (e.Marked || len(e.Subset) > 0)
+	case mine != nil:
+		return e.Marked && mine.role(e) != roleForeign
+	default:
+		return e.Marked && (len(p.in.Used) > 0 || p.in.Alternating)
 	}
-	_, listed := was[e.Key()]
-	return was != nil && !listed
 }
 
 // wasMine reports whether the entry got its weight from the Rollout at an earlier call: the object remembers it, or, where
@@ -89,7 +94,7 @@ func (p *planner) wasMine(r Route, e Entry) bool {
 	}
 	was := mine.was(r.Key)
 	_, listed := was[e.Key()]
-	return mine.role(e) != roleForeign && (listed || made(e, was))
+	return mine.role(e) != roleForeign && (listed || p.made(e, was))
 }
 
 // wasUsed reports whether the Rollout's status says that the entry's destination got traffic beside stable.
