@@ -33,16 +33,13 @@ type Decision struct {
 	Body        string
 }
 
-// maxDelegation bounds chains of delegating tables, which may go round in a circle.
-const maxDelegation = 10
-
 // Decide decides about a request that has reached a listener's port. Of all tables, those whose hosts fit the request's
 // best are asked, the oldest first; in each the routes are tried in order. A route that delegates stands for the routes
 // of its delegates. draw(n) returns a number from 0 to n-1 and decides between weighted destinations.
 func Decide(tables []*Table, req *http.Request, port uint32, draw func(int) int) Decision {
 	r := router{tables, req, port, draw}
 	for _, t := range candidates(tables, hostname(req.Host)) {
-		if d, found := r.try(t, pathMatch{}, 0); found {
+		if d, found := r.try(t, pathMatch{}, nil); found {
 			return d
 		}
 	}
@@ -76,8 +73,10 @@ type router struct {
 	draw   func(int) int
 }
 
-// try returns the decision of the first route of a table that matches. parent is what the delegating route matched.
-func (r router) try(t *Table, parent pathMatch, depth int) (Decision, bool) {
+// try returns the decision of the first route of a table that matches. parent is what the delegating route matched, and
+// ancestors are the tables that led here.
+func (r router) try(t *Table, parent pathMatch, ancestors []*Table) (Decision, bool) {
+	path := append(slices.Clip(ancestors), t)
 	for _, route := range t.HTTP {
 		matched, found := route.match(r.req, r.port)
 		if !found {
@@ -89,13 +88,13 @@ func (r router) try(t *Table, parent pathMatch, depth int) (Decision, bool) {
 		if route.delegate == nil || route.Fault != nil {
 			return r.decide(t, route, matched), true
 		}
-		if depth == maxDelegation {
-			broken := *route
-			broken.Fault = fmt.Errorf("delegates in a circle")
-			return r.decide(t, &broken, matched), true
-		}
 		for _, child := range delegates(r.tables, route.delegate) {
-			if d, found := r.try(child, matched, depth+1); found {
+			if slices.Contains(path, child) {
+				broken := *route
+				broken.Fault = fmt.Errorf("delegates in a circle, to %s", child)
+				return r.decide(t, &broken, matched), true
+			}
+			if d, found := r.try(child, matched, path); found {
 				return d, true
 			}
 		}

@@ -194,7 +194,7 @@ func TestDelegation(t *testing.T) {
 hosts: [a]
 http:
   - matchers: [{uri: {prefix: /team}}]
-    delegate: {routeTables: [{labels: {team: one}}, {name: named, namespace: apps}]}
+    delegate: {routeTables: [{name: roots}, {labels: {team: one}}, {name: named, namespace: apps}]}
   - matchers: [{uri: {prefix: /circle}}]
     delegate: {routeTables: [{name: circle}]}
   - forwardTo: {destinations: [{ref: {name: fallback}}]}
@@ -212,6 +212,7 @@ http:
 		child("light", "one", 1, `{http: [{matchers: [{uri: {prefix: /team/x}}], forwardTo: {destinations: [{ref: {name: light}}]}}]}`),
 		child("heavy", "one", 9, `{http: [{matchers: [{uri: {prefix: /team/x/heavy}}], forwardTo: {destinations: [{ref: {name: heavy}}]}}]}`),
 		child("named", "", 0, `{http: [{matchers: [{headers: [{name: go}]}], forwardTo: {pathRewrite: "", destinations: [{ref: {name: named}}]}}]}`),
+		table(t, "roots", `{hosts: [b], http: [{forwardTo: {destinations: [{ref: {name: roots}}]}}]}`),
 		child("other", "two", 9, `{http: [{forwardTo: {destinations: [{ref: {name: other}}]}}]}`),
 		child("circle", "", 0, `{http: [{delegate: {routeTables: [{name: circle}]}}]}`),
 	}

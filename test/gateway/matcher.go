@@ -12,8 +12,8 @@ import (
 // matcher is one of a route's alternatives: all of its conditions must hold.
 type matcher struct {
 	path    pathMatch
-	headers []headerMatch
-	queries []queryMatch
+	headers []valueMatch
+	queries []valueMatch
 	method  string
 	port    uint32 // 0: any
 }
@@ -36,17 +36,20 @@ type pathMatch struct {
 	regexp *regexp.Regexp
 }
 
-type headerMatch struct {
+// valueMatch is a condition on the value of a header or a query parameter.
+type valueMatch struct {
 	name   string
-	value  string // empty: the header must be there
+	value  string // empty: any, if only it is there
 	regexp *regexp.Regexp
 	invert bool
 }
 
-type queryMatch struct {
-	name   string
-	value  string // empty: the parameter must be there
-	regexp *regexp.Regexp
+func newValueMatch(name, value string, isRegexp bool) (valueMatch, error) {
+	if name == "" {
+		return valueMatch{}, fmt.Errorf("no name")
+	}
+	re, err := wholeRegexp(isRegexp && value != "", value)
+	return valueMatch{name: name, value: value, regexp: re}, err
 }
 
 func newMatcher(m *commonv2.HTTPRequestMatcher) (matcher, error) {
@@ -55,25 +58,20 @@ func newMatcher(m *commonv2.HTTPRequestMatcher) (matcher, error) {
 		return matcher{}, err
 	}
 	result := matcher{path: path, method: m.GetMethod(), port: m.GetPort()}
-	for _, h := range m.GetHeaders() {
-		re, err := wholeRegexp(h.GetRegex() && h.GetValue() != "", h.GetValue())
+	for i, h := range m.GetHeaders() {
+		v, err := newValueMatch(h.GetName(), h.GetValue(), h.GetRegex())
 		if err != nil {
-			return matcher{}, fmt.Errorf("header %s: %w", h.GetName(), err)
+			return matcher{}, fmt.Errorf("headers[%d]: %w", i, err)
 		}
-		if h.GetName() == "" {
-			return matcher{}, fmt.Errorf("a header matcher has no name")
-		}
-		result.headers = append(result.headers, headerMatch{h.GetName(), h.GetValue(), re, h.GetInvertMatch()})
+		v.invert = h.GetInvertMatch()
+		result.headers = append(result.headers, v)
 	}
-	for _, q := range m.GetQueryParameters() {
-		re, err := wholeRegexp(q.GetRegex() && q.GetValue() != "", q.GetValue())
+	for i, q := range m.GetQueryParameters() {
+		v, err := newValueMatch(q.GetName(), q.GetValue(), q.GetRegex())
 		if err != nil {
-			return matcher{}, fmt.Errorf("query parameter %s: %w", q.GetName(), err)
+			return matcher{}, fmt.Errorf("queryParameters[%d]: %w", i, err)
 		}
-		if q.GetName() == "" {
-			return matcher{}, fmt.Errorf("a query parameter matcher has no name")
-		}
-		result.queries = append(result.queries, queryMatch{q.GetName(), q.GetValue(), re})
+		result.queries = append(result.queries, v)
 	}
 	return result, nil
 }
@@ -115,13 +113,13 @@ func (m matcher) matches(req *http.Request, port uint32) bool {
 		return false
 	}
 	for _, h := range m.headers {
-		if !h.matches(req) {
+		if !h.matches(header(req, h.name)) {
 			return false
 		}
 	}
 	query := req.URL.Query()
 	for _, q := range m.queries {
-		if values, found := query[q.name]; !found || !q.matches(values[0]) {
+		if !q.matches(query.Get(q.name), query.Has(q.name)) {
 			return false
 		}
 	}
@@ -149,22 +147,17 @@ func (p pathMatch) matches(path string) bool {
 	}
 }
 
-func (h headerMatch) matches(req *http.Request) bool {
-	value, found := header(req, h.name)
-	return (found && matchesValue(value, h.value, h.regexp)) != h.invert
-}
-
-func (q queryMatch) matches(value string) bool { return matchesValue(value, q.value, q.regexp) }
-
-func matchesValue(value, want string, re *regexp.Regexp) bool {
+func (m valueMatch) matches(value string, found bool) bool {
+	var holds bool
 	switch {
-	case re != nil:
-		return re.MatchString(value)
-	case want != "":
-		return value == want
+	case m.regexp != nil:
+		holds = m.regexp.MatchString(value)
+	case m.value != "":
+		holds = m.value == value
 	default:
-		return true
+		holds = true
 	}
+	return (found && holds) != m.invert
 }
 
 // header returns the values of a header joined by commas. The pseudo headers of HTTP/2 exist for HTTP/1 as well.

@@ -51,6 +51,9 @@ func TestDecodeFindsFaults(t *testing.T) {
 		{"prefix of a regex cannot be rewritten", `{http: [{matchers: [{uri: {regex: "/.*"}}],
 			forwardTo: {pathRewrite: /x, destinations: [{ref: {name: a}}]}}]}`,
 			`http[0]: pathRewrite is supported for exact and prefix matchers only`},
+		{"nameless header", `{http: [{matchers: [{headers: [{value: a}]}], forwardTo: {}}]}`, `http[0]: matchers[0]: headers[0]: no name`},
+		{"nameless parameter", `{http: [{matchers: [{queryParameters: [{value: a}]}], forwardTo: {}}]}`,
+			`http[0]: matchers[0]: queryParameters[0]: no name`},
 		{"graphql", `{http: [{graphql: {}}]}`, `http[0]: graphql is not supported by this stand-in`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -47,7 +47,7 @@ func TestControllerAndPluginsComeAndGo(t *testing.T) {
 	if alive(second) {
 		t.Errorf("plugin %d outlives its controller", second)
 	}
-	s.Promote("web")
+	s.PromoteFull("web")
 	s.WaitFor("web", Healthy)
 	if _, err := b.Controller.PluginPID(otherPluginName); !errors.Is(err, ErrNoPlugin) {
 		t.Errorf("a plugin that no Rollout names: %v, want ErrNoPlugin", err)

@@ -29,24 +29,8 @@ spec:
         - pause: {}
 `
 
-// routed is a Rollout with the plugin of these tests.
-const routed = `
-apiVersion: argoproj.io/v1alpha1
-kind: Rollout
-metadata: {name: web}
-spec:
-  replicas: 1
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec: {containers: [{name: web, image: "web:1"}]}
-  strategy:
-    canary:
-      trafficRouting: {plugins: {test/idle: {}}}
-      steps:
-        - setWeight: 25
-        - pause: {}
-`
+// routed is web with the plugin of these tests.
+var routed = strings.Replace(web, "steps:", "trafficRouting: {plugins: {test/idle: {}}}\n      steps:", 1)
 
 func rolloutObject() *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{}
