@@ -5,6 +5,7 @@ package docs
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -77,7 +78,10 @@ func (d document) decode() (any, error) {
 		"RouteTable":         &gloo{},
 		"VirtualGateway":     &gloo{},
 	}
-	into := kinds[d.kind]
+	into, known := kinds[d.kind]
+	if !known {
+		return nil, fmt.Errorf("kind %q is not expected here", d.kind)
+	}
 	if err := yaml.UnmarshalStrict(d.text, into); err != nil {
 		return nil, err
 	}
