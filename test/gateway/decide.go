@@ -13,6 +13,7 @@ import (
 // Outcome is what becomes of a request.
 type Outcome string
 
+// What may become of a request.
 const (
 	Forwarded  Outcome = "forwarded"  // to Destination
 	Redirected Outcome = "redirected" // to Location, with Status

@@ -13,7 +13,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(`{http: [null, {forwardTo: {destinations: [null]}}], tcp: [{}], tls: [{matchers: [{}]}]}`)
 	f.Add(`{hosts: [a], http: [{delegate: {routeTables: [{}]}}, {forwardTo: {destinations: [{ref: {name: a}, weight: 4294967295}, {ref: {name: b}}]}}]}`)
 	f.Add(`{hosts: [a], http: [{matchers: [{uri: {prefix: ""}}], forwardTo: {regexRewrite: {substitution: '\9$'}, destinations: [{ref: {name: a}}]}}]}`)
-	f.Fuzz(func(t *testing.T, spec string) {
+	f.Fuzz(func(_ *testing.T, spec string) {
 		var fields any
 		if yaml.Unmarshal([]byte(spec), &fields) != nil {
 			return

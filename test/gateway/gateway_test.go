@@ -327,7 +327,7 @@ func TestDelayAndDefaultHost(t *testing.T) {
 		if err != nil {
 			return false, err
 		}
-		return res.StatusCode == 200, res.Body.Close()
+		return res.StatusCode == http.StatusOK, res.Body.Close()
 	})
 	if took := time.Since(began); took < 500*time.Millisecond {
 		t.Errorf("served after %v, before the delay", took)
