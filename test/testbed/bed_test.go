@@ -69,7 +69,7 @@ func allProcesses(t *testing.T, dir string) []int {
 		t.Fatal(err)
 	}
 	var pids []int
-	for _, text := range strings.FieldsSeq(string(list)) {
+	for text := range strings.FieldsSeq(string(list)) {
 		pid, err := strconv.Atoi(text)
 		if err != nil {
 			t.Fatal(err)
