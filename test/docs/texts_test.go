@@ -1,0 +1,203 @@
+package docs
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
+)
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// block is a YAML block of a text, with the line before it.
+type block struct{ before, yaml string }
+
+var yamlBlock = regexp.MustCompile("(?m)^(.*)\n( *)```yaml\n((?s).*?)\n *```$")
+
+// yamlBlocks returns the blocks of a text, with the indentation of lists taken away.
+func yamlBlocks(text string) []block {
+	var blocks []block
+	for _, m := range yamlBlock.FindAllStringSubmatch(text, -1) {
+		lines := strings.Split(m[3], "\n")
+		for i, line := range lines {
+			lines[i] = strings.TrimPrefix(line, m[2])
+		}
+		blocks = append(blocks, block{strings.TrimSpace(m[1]), strings.Join(lines, "\n")})
+	}
+	return blocks
+}
+
+// What the README tells to copy stands in a file, which is tested.
+func TestReadmeShowsFiles(t *testing.T) {
+	blocks := yamlBlocks(read(t, "README.md"))
+	if len(blocks) != 3 {
+		t.Errorf("%d YAML blocks, want 3", len(blocks))
+	}
+	for _, b := range blocks {
+		file := strings.TrimSuffix(strings.TrimPrefix(b.before, "<!-- "), " -->")
+		if !strings.Contains("\n"+read(t, file), "\n"+b.yaml+"\n") {
+			t.Errorf("%s does not hold\n%s", file, b.yaml)
+		}
+	}
+}
+
+func TestConfigBlocksDecode(t *testing.T) {
+	blocks := yamlBlocks(read(t, "docs/config.md"))
+	if len(blocks) < 5 {
+		t.Errorf("%d YAML blocks, want 5 or more", len(blocks))
+	}
+	for _, b := range blocks {
+		raw, err := yaml.YAMLToJSON([]byte(b.yaml))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := config.Decode(raw); err != nil {
+			t.Errorf("%v in\n%s", err, b.yaml)
+		}
+	}
+}
+
+// fields returns the paths of all fields of the block, but not of what those that are known elsewhere consist of.
+func fields(t reflect.Type, path string) []string {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return []string{path}
+	}
+	var all []string
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		all = append(all, fields(f.Type, strings.TrimPrefix(path+"."+name, "."))...)
+	}
+	return all
+}
+
+func TestAllFieldsAreDocumented(t *testing.T) {
+	all := fields(reflect.TypeFor[config.Config](), "")
+	if !slices.Contains(all, "canary.port.number") || !slices.Contains(all, "routeTableSelector.matchExpressions") {
+		t.Fatalf("fields = %v", all)
+	}
+	readme, long := read(t, "README.md"), read(t, "docs/config.md")
+	for _, path := range all {
+		if !strings.Contains(long, "`"+path+"`") {
+			t.Errorf("docs/config.md does not tell of %s", path)
+		}
+		short := strings.TrimSuffix(strings.TrimSuffix(path, ".port.number"), ".port.name")
+		if short != path {
+			short += ".port"
+		}
+		if !strings.Contains(readme, "`"+short+"`") {
+			t.Errorf("the README does not tell of %s", short)
+		}
+	}
+}
+
+func TestAllFlagsAreDocumented(t *testing.T) {
+	text := read(t, "docs/config.md")
+	flags := regexp.MustCompile(`Var\(&[^"]*"([a-z-]+)"`).FindAllStringSubmatch(read(t, "main.go"), -1)
+	if len(flags) == 0 {
+		t.Error("main.go has no flags")
+	}
+	for _, flag := range flags {
+		if !strings.Contains(text, "`--"+flag[1]+"`") {
+			t.Errorf("docs/config.md does not tell of --%s", flag[1])
+		}
+	}
+}
+
+// literals returns the texts in the plugin's code, with … for what is filled in.
+func literals(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, "pkg", "*", "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	verb := regexp.MustCompile(`%[a-z]`)
+	var all []string
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {
+				if text, err := strconv.Unquote(l.Value); err == nil {
+					all = append(all, verb.ReplaceAllString(text, "…"))
+				}
+			}
+			return true
+		})
+	}
+	return all
+}
+
+// A message that the texts explain is one that the plugin has. Those of the controller are listed here.
+func TestExplainedMessagesExist(t *testing.T) {
+	theirs := []string{"unable to find plugin"}
+	known := append(literals(t), theirs...)
+	messages := regexp.MustCompile("(?m)^### `(.*)`$").FindAllStringSubmatch(read(t, "docs/troubleshooting.md"), -1)
+	_, table, _ := strings.Cut(read(t, "README.md"), "| message | cure |")
+	messages = append(messages, regexp.MustCompile("(?m)^\\| `(.*?)` \\|").FindAllStringSubmatch(table, -1)...)
+	if len(messages) < 30 {
+		t.Errorf("%d messages, want 30 or more", len(messages))
+	}
+	for _, m := range messages {
+		// an object's kind is filled in by the code and written out in the texts
+		message := strings.Replace(m[1], "RouteTable … does", "… …/… does", 1)
+		if !has(known, message) {
+			t.Errorf("no text in pkg/ has %q", message)
+		}
+	}
+}
+
+// has reports whether some text contains the message, or all its parts between … one after another.
+func has(texts []string, message string) bool {
+	var parts []string
+	for part := range strings.SplitSeq(message, "…") {
+		parts = append(parts, regexp.QuoteMeta(part))
+	}
+	pattern := regexp.MustCompile(strings.Join(parts, ".*….*"))
+	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, message) || pattern.MatchString(text) })
+}
+
+func TestLinksLeadSomewhere(t *testing.T) {
+	for _, file := range []string{"README.md", "docs/config.md", "docs/troubleshooting.md"} {
+		for _, m := range regexp.MustCompile(`\]\(([^)]+)\)`).FindAllStringSubmatch(read(t, file), -1) {
+			path, anchor, _ := strings.Cut(m[1], "#")
+			target := filepath.Join(filepath.Dir(file), path)
+			if path == "" {
+				target = file
+			}
+			if _, err := os.Stat(filepath.Join(root, target)); err != nil {
+				t.Errorf("%s: %v", file, err)
+				continue
+			}
+			if anchor != "" && !strings.Contains(strings.ToLower(read(t, target)), fmt.Sprintf("\n## %s\n", anchor)) {
+				t.Errorf("%s: no heading for %s", file, m[1])
+			}
+		}
+	}
+}
