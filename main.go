@@ -11,7 +11,6 @@ import (
 	goplugin "github.com/hashicorp/go-plugin"
 	"github.com/spf13/cobra"
 
-	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/kube"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/plugin"
 )
@@ -67,12 +66,16 @@ func serve(options plugin.Options, level string) error {
 		return fmt.Errorf("--log-level %s: want trace, debug, info, warn or error", level)
 	}
 	options.Log = hclog.New(&hclog.LoggerOptions{Level: hclog.LevelFromString(level), Output: os.Stderr, JSONFormat: true})
-	options.Connect = func() (engine.Cluster, error) {
+	options.Connect = func() (plugin.Connection, error) {
 		config, err := kube.Config()
 		if err != nil {
-			return nil, err
+			return plugin.Connection{}, err
 		}
-		return kube.NewClient(config)
+		client, err := kube.NewClient(config)
+		if err != nil {
+			return plugin.Connection{}, err
+		}
+		return plugin.Connection{Cluster: client, Events: client.Events()}, nil
 	}
 	goplugin.Serve(&goplugin.ServeConfig{
 		HandshakeConfig: handshake,

@@ -33,6 +33,10 @@ type Config struct {
 	// Canary describes the canary destination where it is not simply the Rollout's canaryService.
 	Canary *Destination `json:"canary,omitempty"`
 
+	// Verify says what a step waits for: Accepted, until Gloo has accepted the tables as they were written; Spec, until the
+	// tables hold the weights; Off, for nothing. Default: Accepted.
+	Verify Verification `json:"verify,omitempty"`
+
 	// RouteTableName is the first release's spelling of routeTableSelector.name.
 	RouteTableName string `json:"routeTableName,omitempty"`
 

@@ -40,6 +40,10 @@ routeTableSelector:
 			Labels:           map[string]string{"app": "demo"},
 			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "env", Operator: "In", Values: []string{"a", "b"}}},
 		}}},
+		{"off, without the quotes that YAML asks for", `
+routeTableSelector: {name: default, namespace: gloo-mesh}
+verify: Off
+`, config.Config{RouteTableSelector: byName, Verify: config.VerifyOff}},
 		{"everything else", `
 routeTableSelector: {name: default, namespace: gloo-mesh}
 routeSelector: {name: demo, labels: {route: demo}}
@@ -47,6 +51,7 @@ destinationKind: VIRTUAL_DESTINATION
 destinationNamespace: apps
 stable: {name: web, namespace: apps, cluster: east, kind: SERVICE, port: {number: 8080}, subset: {version: v1}}
 canary: {name: web, port: {name: http}, subset: {}}
+verify: Spec
 `, config.Config{
 			RouteTableSelector:   byName,
 			RouteSelector:        &config.RouteSelector{Name: "demo", Labels: map[string]string{"route": "demo"}},
@@ -56,6 +61,7 @@ canary: {name: web, port: {name: http}, subset: {}}
 				Name: "web", Namespace: "apps", Cluster: "east", Kind: config.KindService,
 				Port: &config.Port{Number: 8080}, Subset: map[string]string{"version": "v1"},
 			},
+			Verify: config.VerifySpec,
 			Canary: &config.Destination{Name: "web", Port: &config.Port{Name: "http"}, Subset: map[string]string{}},
 		}},
 	} {
@@ -100,6 +106,9 @@ func TestDecodeRefuses(t *testing.T) {
 		{"an unknown kind", table + "destinationKind: Service\ncanary: {kind: POD}",
 			`destinationKind: found "Service", want one of SERVICE, VIRTUAL_DESTINATION, EXTERNAL_SERVICE; ` +
 				`canary.kind: found "POD", want one of SERVICE, VIRTUAL_DESTINATION, EXTERNAL_SERVICE`},
+		{"an unknown verification", table + "verify: accepted",
+			`verify: found "accepted", want one of Accepted, Spec, Off`},
+		{"a verification that is none", table + "verify: 5", "verify: found 5, want one of Accepted, Spec, Off"},
 		{"an unknown operator", "routeTableSelector: {matchExpressions: [{key: a, operator: Is}]}",
 			`routeTableSelector: labels and matchExpressions are no selector: "Is" is not a valid label selector operator`},
 		{"a name that cannot be", table + "stable: {name: My Web}",

@@ -1,15 +1,15 @@
 package config
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/agext/levenshtein"
 	kjson "sigs.k8s.io/json"
+
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/jsonfault"
 )
 
 // Decode reads the block and checks all that can be checked without the Rollout. Its error names every field that is
@@ -19,7 +19,7 @@ func Decode(block []byte) (*Config, error) {
 	c := &Config{}
 	strict, err := kjson.UnmarshalStrict(block, c)
 	if err != nil {
-		return nil, typeFault(err)
+		return nil, jsonfault.Explain(err)
 	}
 	var faults []string
 	for _, err := range strict {
@@ -44,43 +44,6 @@ func (c *Config) adoptFirstSpelling(faults *[]string) {
 	}
 	c.RouteTableSelector = &RouteTableSelector{Name: c.RouteTableName, Namespace: c.RouteTableNamespace}
 	c.RouteTableName, c.RouteTableNamespace = "", ""
-}
-
-// typeFault words a value of the wrong type, or a block that is not JSON at all.
-func typeFault(err error) error {
-	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-		field := wrong.Field
-		if field == "" {
-			return fmt.Errorf("found %s where fields were expected", article(wrong.Value))
-		}
-		return fmt.Errorf("%s: found %s, want %s", field, article(wrong.Value), typeName(wrong.Type))
-	}
-	return err
-}
-
-// article puts the right article before the name of a JSON type, as encoding/json words it ("number 5", "array").
-func article(value string) string {
-	if strings.HasPrefix(value, "array") || strings.HasPrefix(value, "object") {
-		return "an " + value
-	}
-	return "a " + value
-}
-
-func typeName(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Pointer:
-		return typeName(t.Elem())
-	case reflect.Slice:
-		return "a list"
-	case reflect.Map:
-		return "a map"
-	case reflect.Struct:
-		return "the fields " + strings.Join(fieldNames(t), ", ")
-	case reflect.String:
-		return "a string"
-	default:
-		return "a " + t.Kind().String()
-	}
 }
 
 // fieldFault words an unknown field or one that is given twice.
@@ -121,17 +84,7 @@ func siblings(path string) []string {
 			t = elem(t.Elem())
 		}
 	}
-	return fieldNames(t)
-}
-
-// fieldNames returns the names that a struct's fields have in the block, sorted.
-func fieldNames(t reflect.Type) []string {
-	var names []string
-	for f := range t.Fields() {
-		names = append(names, jsonName(f))
-	}
-	slices.Sort(names)
-	return names
+	return jsonfault.FieldNames(t)
 }
 
 func elem(t reflect.Type) reflect.Type {
@@ -143,14 +96,9 @@ func elem(t reflect.Type) reflect.Type {
 
 func fieldType(t reflect.Type, name string) reflect.Type {
 	for f := range t.Fields() {
-		if jsonName(f) == name {
+		if jsonfault.FieldName(f) == name {
 			return f.Type
 		}
 	}
 	return t
-}
-
-func jsonName(f reflect.StructField) string {
-	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-	return name
 }

@@ -39,10 +39,11 @@ func (c *Config) validate(faults *[]string) {
 	if s := c.RouteSelector; s != nil && s.Name == "" && len(s.Labels) == 0 {
 		report("routeSelector: empty; set name or labels, or leave it out to take every route that forwards to stable")
 	}
-	checkKind(report, "destinationKind", c.DestinationKind)
+	checkOneOf(report, "destinationKind", c.DestinationKind, kinds)
 	checkName(report, "destinationNamespace", c.DestinationNamespace)
 	checkDestination(report, "stable", c.Stable)
 	checkDestination(report, "canary", c.Canary)
+	checkOneOf(report, "verify", string(c.Verify), verifications)
 }
 
 func checkDestination(report func(string, ...any), path string, d *Destination) {
@@ -51,7 +52,7 @@ func checkDestination(report func(string, ...any), path string, d *Destination) 
 	}
 	checkName(report, path+".name", d.Name)
 	checkName(report, path+".namespace", d.Namespace)
-	checkKind(report, path+".kind", d.Kind)
+	checkOneOf(report, path+".kind", d.Kind, kinds)
 	if p := d.Port; p != nil && ((p.Name == "") == (p.Number == 0) || p.Number < 0 || p.Number > 65535) {
 		report("%s.port: want number, from 1 to 65535, or name", path)
 	}
@@ -62,9 +63,9 @@ func checkDestination(report func(string, ...any), path string, d *Destination) 
 	}
 }
 
-func checkKind(report func(string, ...any), path, kind string) {
-	if kind != "" && !slices.Contains(kinds, kind) {
-		report("%s: found %q, want one of %s", path, kind, strings.Join(kinds, ", "))
+func checkOneOf(report func(string, ...any), path, value string, values []string) {
+	if value != "" && !slices.Contains(values, value) {
+		report("%s: found %q, want one of %s", path, value, strings.Join(values, ", "))
 	}
 }
 

@@ -24,6 +24,8 @@ type API interface {
 	Spell(source Entry, to intent.Destination) (map[string]any, error)
 	// MayBeMarked reports, without decoding it, whether an object may hold an entry with that mark.
 	MayBeMarked(object json.RawMessage) bool
+	// Acceptance returns what the control plane says of an object.
+	Acceptance(object json.RawMessage) (Acceptance, error)
 	Arithmetic
 }
 

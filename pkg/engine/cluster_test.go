@@ -39,7 +39,10 @@ func (c *memoryCluster) put(raw []byte) {
 	if err := json.Unmarshal(raw, &tree); err != nil {
 		panic(err)
 	}
-	tree["metadata"].(map[string]any)["resourceVersion"] = strconv.Itoa(c.version)
+	meta := tree["metadata"].(map[string]any)
+	meta["resourceVersion"] = strconv.Itoa(c.version)
+	generation, _ := meta["generation"].(float64)
+	meta["generation"] = generation + 1
 	raw, err := json.Marshal(tree)
 	if err != nil {
 		panic(err)
@@ -47,6 +50,7 @@ func (c *memoryCluster) put(raw []byte) {
 	var head struct {
 		Metadata struct {
 			Namespace, Name     string
+			Generation          int64
 			Labels, Annotations map[string]string
 		}
 	}
@@ -55,6 +59,7 @@ func (c *memoryCluster) put(raw []byte) {
 	}
 	o := engine.Object{
 		Namespace: head.Metadata.Namespace, Name: head.Metadata.Name, ResourceVersion: strconv.Itoa(c.version),
+		UID: head.Metadata.Namespace + "/" + head.Metadata.Name, Generation: head.Metadata.Generation,
 		Labels: head.Metadata.Labels, Annotations: head.Metadata.Annotations, JSON: raw,
 	}
 	if i := c.index(o.Namespace, o.Name); i >= 0 {

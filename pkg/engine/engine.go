@@ -44,6 +44,8 @@ type Target struct {
 type Engine struct {
 	Cluster Cluster
 	Log     hclog.Logger
+
+	generations generations
 }
 
 // SetWeight brings every object of the targets to in, and puts at rest what the Rollout holds on objects that are not
@@ -132,18 +134,37 @@ func (e *Engine) reachable(ctx context.Context, target Target, namespace string)
 	return objects
 }
 
-// Verify reports whether every object of the targets is as in wants it. If not, why says what differs, or what kept it
-// from being seen.
-func (e *Engine) Verify(ctx context.Context, in intent.Intent, targets []Target) (verified bool, why error) {
+// Verdict is whether the cluster holds and serves what was asked for.
+type Verdict struct {
+	// Waiting says what the control plane has not come to yet. It will pass.
+	Waiting []string
+	// Faults are what is wrong, or what kept it from being seen. Somebody has to act.
+	Faults []error
+	// Warnings are what a person should know all the same.
+	Warnings []string
+}
+
+// Verified reports whether everything is as it was asked for.
+func (v Verdict) Verified() bool { return len(v.Waiting) == 0 && len(v.Faults) == 0 }
+
+// Fault returns all faults as one, or nil.
+func (v Verdict) Fault() error { return join(v.Faults) }
+
+func (v *Verdict) fault(err error) { v.Faults = append(v.Faults, err) }
+
+// Verify tells whether every object of the targets is as in wants it and, with acceptance, whether the control plane has
+// accepted it as this process last wrote it.
+func (e *Engine) Verify(ctx context.Context, in intent.Intent, targets []Target, acceptance bool) Verdict {
+	verdict := Verdict{}
 	in, err := e.lookUp(ctx, in)
 	if err != nil {
-		return false, err
+		verdict.fault(err)
+		return verdict
 	}
-	var faults []error
 	for _, target := range targets {
 		objects, err := e.find(ctx, target)
 		if err != nil {
-			faults = append(faults, err)
+			verdict.fault(err)
 			continue
 		}
 		passedOver := 0
@@ -152,14 +173,18 @@ func (e *Engine) Verify(ctx context.Context, in intent.Intent, targets []Target)
 			switch {
 			case errors.Is(err, ErrNoRoute) && target.Name == "" && passedOver+1 < len(objects):
 				passedOver++
+				continue
 			case err != nil:
-				faults = append(faults, err)
+				verdict.fault(err)
 			case len(plan.Patch) > 0:
-				faults = append(faults, fmt.Errorf("%s: its weights are not those that were set", objectName(target.API, o)))
+				verdict.fault(fmt.Errorf("%s: its weights are not those that were set", objectName(target.API, o)))
+			}
+			if acceptance {
+				e.judge(&verdict, target.API, o)
 			}
 		}
 	}
-	return len(faults) == 0, join(faults)
+	return verdict
 }
 
 // find reads the objects of a target. None is an error.
@@ -256,9 +281,11 @@ func (e *Engine) send(ctx context.Context, api API, observed Object, plan Plan) 
 	if err != nil {
 		return fmt.Errorf("%s: %w", objectName(api, observed), err)
 	}
-	if _, err := e.Cluster.Patch(ctx, api.Resource(), observed.Namespace, observed.Name, data); err != nil {
+	written, err := e.Cluster.Patch(ctx, api.Resource(), observed.Namespace, observed.Name, data)
+	if err != nil {
 		return fmt.Errorf("%s: %w", objectName(api, observed), err)
 	}
+	e.generations.wrote(written)
 	return nil
 }
 

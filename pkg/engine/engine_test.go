@@ -133,8 +133,8 @@ func TestSetWeight(t *testing.T) {
 			if tt.cluster.writes != tt.writes {
 				t.Errorf("%d writes, want %d", tt.cluster.writes, tt.writes)
 			}
-			if verified, why := on(tt.cluster).Verify(context.Background(), canary(10), tt.targets); verified != (tt.err == "") {
-				t.Errorf("verified: %v (%v)", verified, why)
+			if verdict := on(tt.cluster).Verify(context.Background(), canary(10), tt.targets, true); verdict.Verified() != (tt.err == "") {
+				t.Errorf("verdict %+v", verdict)
 			}
 		})
 	}
@@ -235,9 +235,8 @@ func TestChangesOfMind(t *testing.T) {
 			"": func(t *rapid.T) {
 				before := append([]engine.Object{}, c.objects...)
 				err := on(c).SetWeight(context.Background(), in, targets)
-				verified, why := on(c).Verify(context.Background(), in, targets)
-				if verified != (err == nil) {
-					t.Fatalf("SetWeight: %v; verified: %v (%v)", err, verified, why)
+				if verdict := on(c).Verify(context.Background(), in, targets, true); verdict.Verified() != (err == nil) {
+					t.Fatalf("SetWeight: %v; verdict %+v", err, verdict)
 				}
 				for i, o := range c.objects {
 					selected := targets[0].Name == o.Name || targets[0].Name == "" && targets[0].Selector.Matches(labels.Set(o.Labels))

@@ -14,7 +14,9 @@ import (
 // Object is an object of a routing API as the API server sent it.
 type Object struct {
 	Namespace, Name string
+	UID             string
 	ResourceVersion string
+	Generation      int64
 	Labels          map[string]string
 	Annotations     map[string]string
 	// JSON is the whole object.

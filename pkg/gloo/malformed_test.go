@@ -31,7 +31,7 @@ func TestPlanLeavesMalformedRoutesAlone(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	_, err = engine.MakePlan(gloo.RouteTables{}, observed, engine.Selection{}, canary(10))
-	if want := `RouteTable apps/demo: http[2] "text": destinations[0]: ref.name is a number, want string`; err == nil || err.Error() != want {
+	if want := `RouteTable apps/demo: http[2] "text": destinations[0]: ref.name: found a number, want a string`; err == nil || err.Error() != want {
 		t.Errorf("with the faulty route selected: %v, want %s", err, want)
 	}
 }

@@ -206,7 +206,7 @@ func TestPlanRefuses(t *testing.T) {
 		{name: "full weight beside one that gives none", observed: route("{ref: {name: web}}, {ref: {name: other}}"), in: canary(100),
 			want: `RouteTable apps/demo: http[0] "all": Service apps/web cannot be brought to 0 percent beside destinations that give no weight; give those a weight`},
 		{name: "a weight that is text", observed: route("{ref: {name: web}, weight: '100'}"), in: canary(10),
-			want: `RouteTable apps/demo: http[0] "all": destinations[0]: weight is a string, want int`},
+			want: `RouteTable apps/demo: http[0] "all": destinations[0]: weight: found a string, want a whole number`},
 		{name: "a null destination", observed: route("null, {ref: {name: web}}"), in: canary(10),
 			want: `RouteTable apps/demo: http[0] "all": destinations[0]: is null`},
 		{name: "an experiment whose Service is missing", observed: route(web), in: canary(10, experiment("gone", 10)),

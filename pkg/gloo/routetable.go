@@ -17,6 +17,7 @@ import (
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/jsonfault"
 )
 
 // RouteTables is the routing API of Gloo's RouteTable, networking.gloo.solo.io/v2.
@@ -83,7 +84,7 @@ func (b routeBody) does() string {
 func (RouteTables) Routes(object json.RawMessage) ([]engine.Route, error) {
 	t := table{}
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(object, &t); err != nil {
-		return nil, unreadable(err)
+		return nil, jsonfault.Explain(err)
 	}
 	v := viewer{namespace: t.Metadata.Namespace, keys: map[string]int{}}
 	if present(t.Spec.DefaultDestination) {
@@ -121,7 +122,7 @@ func (v *viewer) route(section string, index int, raw json.RawMessage) engine.Ro
 	}
 	head := routeHead{}
 	if section == "http" {
-		if r.Fault = unreadable(kjson.UnmarshalCaseSensitivePreserveInts(raw, &head)); r.Fault != nil {
+		if r.Fault = jsonfault.Explain(kjson.UnmarshalCaseSensitivePreserveInts(raw, &head)); r.Fault != nil {
 			return r
 		}
 	}
@@ -129,7 +130,7 @@ func (v *viewer) route(section string, index int, raw json.RawMessage) engine.Ro
 		r.Place = fmt.Sprintf("%s %q", r.Place, r.Name)
 	}
 	body := routeBody{}
-	if r.Fault = unreadable(kjson.UnmarshalCaseSensitivePreserveInts(raw, &body)); r.Fault != nil {
+	if r.Fault = jsonfault.Explain(kjson.UnmarshalCaseSensitivePreserveInts(raw, &body)); r.Fault != nil {
 		return r
 	}
 	r.Key = v.key(section, head.Name, body.Matchers)
@@ -196,7 +197,7 @@ func (v *viewer) entry(raw json.RawMessage) (engine.Entry, error) {
 	if !present(raw) {
 		return engine.Entry{}, errors.New("is null")
 	}
-	if err := unreadable(kjson.UnmarshalCaseSensitivePreserveInts(raw, &d)); err != nil {
+	if err := jsonfault.Explain(kjson.UnmarshalCaseSensitivePreserveInts(raw, &d)); err != nil {
 		return engine.Entry{}, err
 	}
 	if d.Weight != nil && *d.Weight < 0 {
@@ -259,11 +260,3 @@ func (RouteTables) MayBeMarked(object json.RawMessage) bool {
 
 // present reports whether raw holds a value other than null.
 func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
-
-// unreadable words a decoding error for someone who knows the API but not Go.
-func unreadable(err error) error {
-	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-		return fmt.Errorf("%s is a %s, want %s", wrong.Field, wrong.Value, wrong.Type)
-	}
-	return err
-}

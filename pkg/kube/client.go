@@ -152,6 +152,8 @@ func decode(raw json.RawMessage) (engine.Object, error) {
 	return engine.Object{
 		Namespace:       head.Namespace,
 		Name:            head.Name,
+		UID:             string(head.UID),
+		Generation:      head.Generation,
 		ResourceVersion: head.ResourceVersion,
 		Labels:          head.Labels,
 		Annotations:     head.Annotations,

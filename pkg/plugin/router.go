@@ -16,7 +16,9 @@ import (
 	"github.com/argoproj/argo-rollouts/rollout/trafficrouting/plugin/rpc"
 	"github.com/argoproj/argo-rollouts/utils/plugin/types"
 	"github.com/hashicorp/go-hclog"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/record"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
@@ -33,8 +35,15 @@ type Options struct {
 	// RouteNamespaces are the namespaces in which a Rollout may name tables. Nil: any.
 	RouteNamespaces []string
 	// Connect returns the cluster. It is called at the first call that needs it, and again until it succeeds.
-	Connect func() (engine.Cluster, error)
+	Connect func() (Connection, error)
 	Log     hclog.Logger
+}
+
+// Connection is what the router needs of a cluster.
+type Connection struct {
+	Cluster engine.Cluster
+	// Events is where Events of Rollouts go.
+	Events record.EventSink
 }
 
 // Names are those that the plugin is known by: today's and the first release's.
@@ -47,8 +56,9 @@ const callTime = 15 * time.Second
 type Router struct {
 	options Options
 
-	mu     sync.Mutex
-	engine *engine.Engine
+	mu       sync.Mutex
+	engine   *engine.Engine
+	recorder record.EventRecorder
 }
 
 var _ rpc.TrafficRouterPlugin = &Router{}
@@ -70,28 +80,52 @@ func (r *Router) Type() string {
 // SetWeight moves weight between the Rollout's destinations on every route that it selects. Its error becomes an Event of
 // the Rollout, by way of a format string.
 func (r *Router) SetWeight(ro *v1alpha1.Rollout, weight int32, additional []v1alpha1.WeightDestination) types.RpcError {
-	err := r.call(ro, weight, additional, (*engine.Engine).SetWeight)
+	err := r.call(ro, weight, additional, func(ctx context.Context, c call) error {
+		return c.engine.SetWeight(ctx, c.in, c.targets)
+	})
 	if err == nil {
 		return types.RpcError{}
 	}
 	return types.RpcError{ErrorString: strings.ReplaceAll(err.Error(), "%", "%%")}
 }
 
-// VerifyWeight answers Verified if every selected object is as the last SetWeight was to leave it. It never returns an
-// error: that would end the controller's asking, and let a rollout complete unverified.
+// VerifyWeight answers Verified if every selected object is as the last SetWeight was to leave it and, unless the block
+// says otherwise, its control plane has accepted it. It never returns an error: that would end the controller's asking,
+// and let a rollout complete unverified. What a person has to mend becomes an Event.
 func (r *Router) VerifyWeight(ro *v1alpha1.Rollout, weight int32, additional []v1alpha1.WeightDestination) (types.RpcVerified, types.RpcError) {
-	verified := types.NotVerified
-	err := r.call(ro, weight, additional, func(e *engine.Engine, ctx context.Context, in intent.Intent, targets []engine.Target) error {
-		ok, why := e.Verify(ctx, in, targets)
-		if ok {
-			verified = types.Verified
+	answer := types.NotVerified
+	err := r.call(ro, weight, additional, func(ctx context.Context, c call) error {
+		if c.block.Verify == config.VerifyOff {
+			answer = types.NotImplemented
+			return nil
 		}
-		return why
+		verdict := c.engine.Verify(ctx, c.in, c.targets, c.block.Verify != config.VerifySpec)
+		if verdict.Verified() {
+			answer = types.Verified
+		}
+		for _, text := range verdict.Waiting {
+			r.options.Log.Debug("weight not verified yet", "rollout", c.in.Owner, "reason", text)
+		}
+		for _, text := range verdict.Warnings {
+			r.warn(ro, ReasonWarning, text)
+		}
+		return verdict.Fault()
 	})
 	if err != nil {
-		r.options.Log.Warn("weight not verified", "rollout", ro.Namespace+"/"+ro.Name, "reason", err.Error())
+		r.warn(ro, ReasonNotVerified, err.Error())
 	}
-	return verified, types.RpcError{}
+	return answer, types.RpcError{}
+}
+
+// warn tells those who look at the Rollout, and those who look at the log.
+func (r *Router) warn(ro *v1alpha1.Rollout, reason, text string) {
+	r.options.Log.Warn(text, "rollout", ro.Namespace+"/"+ro.Name, "reason", reason)
+	r.mu.Lock()
+	recorder := r.recorder
+	r.mu.Unlock()
+	if recorder != nil {
+		recorder.Event(reference(ro), corev1.EventTypeWarning, reason, text)
+	}
 }
 
 // UpdateHash has nothing to do.
@@ -100,27 +134,47 @@ func (r *Router) UpdateHash(*v1alpha1.Rollout, string, string, []v1alpha1.Weight
 }
 
 // SetHeaderRoute is not supported yet. An empty match asks for a route to be gone, and there is none.
-func (r *Router) SetHeaderRoute(_ *v1alpha1.Rollout, route *v1alpha1.SetHeaderRoute) types.RpcError {
+func (r *Router) SetHeaderRoute(ro *v1alpha1.Rollout, route *v1alpha1.SetHeaderRoute) types.RpcError {
 	if route == nil || len(route.Match) == 0 {
 		return types.RpcError{}
 	}
-	return types.RpcError{ErrorString: fmt.Sprintf("header route %q: setHeaderRoute is not supported yet; take the step out", route.Name)}
+	return r.refuse(ro, fmt.Sprintf("header route %q: setHeaderRoute is not supported yet; take the step out", route.Name))
 }
 
 // SetMirrorRoute is not supported yet. An empty match asks for a route to be gone, and there is none.
-func (r *Router) SetMirrorRoute(_ *v1alpha1.Rollout, route *v1alpha1.SetMirrorRoute) types.RpcError {
+func (r *Router) SetMirrorRoute(ro *v1alpha1.Rollout, route *v1alpha1.SetMirrorRoute) types.RpcError {
 	if route == nil || len(route.Match) == 0 {
 		return types.RpcError{}
 	}
-	return types.RpcError{ErrorString: fmt.Sprintf("mirror route %q: setMirrorRoute is not supported yet; take the step out", route.Name)}
+	return r.refuse(ro, fmt.Sprintf("mirror route %q: setMirrorRoute is not supported yet; take the step out", route.Name))
+}
+
+// refuse answers with an error that the controller only logs, so it becomes an Event as well.
+func (r *Router) refuse(ro *v1alpha1.Rollout, text string) types.RpcError {
+	if _, err := r.connected(); err != nil {
+		text = fmt.Sprintf("%s (%v)", text, err)
+	}
+	r.warn(ro, ReasonError, text)
+	return types.RpcError{ErrorString: text}
 }
 
 // RemoveManagedRoutes has nothing to do, as there are no managed routes.
 func (r *Router) RemoveManagedRoutes(*v1alpha1.Rollout) types.RpcError { return types.RpcError{} }
 
+// call is one call of the controller, made sense of.
+type call struct {
+	engine  *engine.Engine
+	block   *config.Config
+	in      intent.Intent
+	targets []engine.Target
+}
+
 // call works out what ro wants and does something about it.
-func (r *Router) call(ro *v1alpha1.Rollout, weight int32, additional []v1alpha1.WeightDestination,
-	do func(*engine.Engine, context.Context, intent.Intent, []engine.Target) error) error {
+func (r *Router) call(ro *v1alpha1.Rollout, weight int32, additional []v1alpha1.WeightDestination, do func(context.Context, call) error) error {
+	e, err := r.connected()
+	if err != nil {
+		return err
+	}
 	name, block, err := r.block(ro)
 	if err != nil {
 		return err
@@ -133,13 +187,9 @@ func (r *Router) call(ro *v1alpha1.Rollout, weight int32, additional []v1alpha1.
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	e, err := r.connected()
-	if err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), callTime)
 	defer cancel()
-	return do(e, ctx, in, targets)
+	return do(ctx, call{engine: e, block: block, in: in, targets: targets})
 }
 
 // block finds and decodes the plugin's block in ro, and returns the name it stands under.
@@ -194,11 +244,12 @@ func (r *Router) connected() (*engine.Engine, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.engine == nil {
-		cluster, err := r.options.Connect()
+		connection, err := r.options.Connect()
 		if err != nil {
 			return nil, err
 		}
-		r.engine = &engine.Engine{Cluster: cluster, Log: r.options.Log}
+		r.engine = &engine.Engine{Cluster: connection.Cluster, Log: r.options.Log}
+		r.recorder = newRecorder(connection.Events)
 	}
 	return r.engine, nil
 }

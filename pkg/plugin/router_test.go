@@ -2,6 +2,7 @@ package plugin_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/gob"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,8 @@ import (
 	"github.com/argoproj/argo-rollouts/pkg/apis/rollouts/v1alpha1"
 	"github.com/argoproj/argo-rollouts/utils/plugin/types"
 	"github.com/hashicorp/go-hclog"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
@@ -44,16 +47,38 @@ func rollout(t *testing.T, name, block string) *v1alpha1.Rollout {
 func router(options plugin.Options) *plugin.Router {
 	options.Log = hclog.New(&hclog.LoggerOptions{Output: io.Discard})
 	if options.Connect == nil {
-		options.Connect = func() (engine.Cluster, error) { return nil, errors.New("connected") }
+		options.Connect = func() (plugin.Connection, error) {
+			return plugin.Connection{Cluster: unreachable{}, Events: sink(nil)}, nil
+		}
 	}
 	return plugin.NewRouter(options)
 }
 
+// unreachable is a cluster that can be asked for objects and does not answer.
+type unreachable struct{ engine.Cluster }
+
+func (unreachable) Get(context.Context, schema.GroupVersionResource, string, string) (engine.Object, error) {
+	return engine.Object{}, errors.New("asked")
+}
+
+// sink takes Events; a nil one loses them.
+type sink chan *corev1.Event
+
+func (s sink) Create(event *corev1.Event) (*corev1.Event, error) {
+	if s != nil {
+		s <- event
+	}
+	return event, nil
+}
+
+func (s sink) Update(event *corev1.Event) (*corev1.Event, error)          { return s.Create(event) }
+func (s sink) Patch(event *corev1.Event, _ []byte) (*corev1.Event, error) { return s.Create(event) }
+
 func TestSetWeightFindsItsBlock(t *testing.T) {
 	for _, tt := range []struct{ name, registered, block, want string }{
-		{"today's name", "", "solo-io/glooplatform", "connected"},
-		{"the first release's name", "", "solo-io/glooplatformAPI", "connected"},
-		{"an alias", "acme/gloo", "acme/gloo", "connected"},
+		{"today's name", "", "solo-io/glooplatform", "RouteTable apps/demo: asked"},
+		{"the first release's name", "", "solo-io/glooplatformAPI", "RouteTable apps/demo: asked"},
+		{"an alias", "acme/gloo", "acme/gloo", "RouteTable apps/demo: asked"},
 		{"not the name it is registered by", "acme/gloo", "solo-io/glooplatform",
 			"the Rollout has no block acme/gloo in spec.strategy.canary.trafficRouting.plugins, only solo-io/glooplatform; rename it, or set the plugin's flag --name"},
 		{"another plugin's", "", "acme/other",
@@ -125,11 +150,42 @@ func TestUnsupportedStepsSayWhatToDo(t *testing.T) {
 	}
 }
 
+func TestTroubleBecomesAnEvent(t *testing.T) {
+	events := make(sink, 10)
+	r := router(plugin.Options{Connect: func() (plugin.Connection, error) {
+		return plugin.Connection{Cluster: unreachable{}, Events: events}, nil
+	}})
+	ro := rollout(t, "solo-io/glooplatform", "routeTableSelector: {name: demo}")
+	for _, tt := range []struct {
+		call         func()
+		reason, text string
+	}{
+		{func() { r.VerifyWeight(ro, 10, nil) }, plugin.ReasonNotVerified, "RouteTable apps/demo: asked"},
+		{func() {
+			r.SetHeaderRoute(ro, &v1alpha1.SetHeaderRoute{Name: "b", Match: []v1alpha1.HeaderRoutingMatch{{}}})
+		}, plugin.ReasonError,
+			`header route "b": setHeaderRoute is not supported yet; take the step out`},
+	} {
+		tt.call()
+		event := <-events
+		if event.Reason != tt.reason || event.Message != tt.text || event.InvolvedObject.Name != "web" || event.Type != corev1.EventTypeWarning {
+			t.Errorf("got %s %s %q on %v\nwant %s %q", event.Type, event.Reason, event.Message, event.InvolvedObject, tt.reason, tt.text)
+		}
+	}
+}
+
+func TestVerifyOff(t *testing.T) {
+	ro := rollout(t, "solo-io/glooplatform", "{routeTableSelector: {name: demo}, verify: Off}")
+	if verified, err := router(plugin.Options{}).VerifyWeight(ro, 10, nil); verified != types.NotImplemented || err.HasError() {
+		t.Errorf("VerifyWeight = %v, %v; want NotImplemented", verified, err)
+	}
+}
+
 func TestConnectsWhenNeededAndAgainUntilItSucceeds(t *testing.T) {
 	tries := 0
-	r := router(plugin.Options{Connect: func() (engine.Cluster, error) {
+	r := router(plugin.Options{Connect: func() (plugin.Connection, error) {
 		tries++
-		return nil, errors.New("no API server is known")
+		return plugin.Connection{}, errors.New("no API server is known")
 	}})
 	ro := rollout(t, "solo-io/glooplatform", "routeTableSelector: {name: demo}")
 	for range 2 {
