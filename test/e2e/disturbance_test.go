@@ -1,9 +1,14 @@
 package e2e
 
 import (
+	"context"
+	"sync"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/testbed"
 )
 
 // routeNamed finds an http route in a table.
@@ -42,6 +47,41 @@ func TestPluginIsKilled(t *testing.T) {
 		}
 		d.promote()
 		d.reaches(100)
+		d.promote()
+		d.completes("web:2")
+	})
+}
+
+// A controller that starts again in the middle of a release brings a new plugin with it.
+func TestControllerRestarts(t *testing.T) { // alone: the other tests would lose it as well
+	d := setup{steps: stepsTo(10, 50)}.begin(t)
+	d.release("web:2")
+	d.reaches(10)
+	if err := bed.Controller.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	d.serves("/demo", shares{"web:1": 90, "web:2": 10})
+	d.promote()
+	d.reaches(50)
+	d.serves("/demo", shares{"web:1": 50, "web:2": 50})
+	d.promote()
+	d.completes("web:2")
+}
+
+// Pods of the canary fail while it has traffic: it gets none until they are back.
+func TestCanaryFails(t *testing.T) {
+	inBothShapes(t, func(t *testing.T, s setup) {
+		s.steps = stepsTo(50)
+		d := s.begin(t)
+		atRest := d.destinations("demo", "demo")
+		d.release("web:2")
+		d.reaches(50)
+		back := d.SetPods("web:2", testbed.Unready())
+		d.soonLists("demo", "demo", atRest)
+		d.served(requestsAtZero, "/demo", shares{"web:1": 100})
+		back()
+		d.soonLists("demo", "demo", "web 50, web-canary 50")
+		d.serves("/demo", shares{"web:1": 50, "web:2": 50})
 		d.promote()
 		d.completes("web:2")
 	})
@@ -90,6 +130,48 @@ func TestSomeoneEditsTheTable(t *testing.T) {
 	})
 }
 
+// Someone writes to the table all the time, so that the plugin may find it changed between reading and writing.
+func TestSomeoneKeepsEditingTheTable(t *testing.T) {
+	inBothShapes(t, func(t *testing.T, s setup) {
+		d := s.begin(t)
+		rest := d.someoneKeepsEditing("demo")
+		d.release("web:2")
+		d.reaches(0)
+		d.promote()
+		d.reaches(10)
+		d.promote()
+		d.reaches(50)
+		d.promote()
+		d.reaches(100)
+		rest()
+		d.promote()
+		d.completes("web:2")
+	})
+}
+
+// someoneKeepsEditing edits a table forty times a second until rest is called. The last edit is to be there at the end.
+func (d *story) someoneKeepsEditing(name string) (rest func()) {
+	ctx, cancel := context.WithCancel(d.t.Context())
+	edited := &sync.WaitGroup{}
+	edited.Go(func() {
+		pace := time.NewTicker(25 * time.Millisecond)
+		defer pace.Stop()
+		for n := int64(0); ctx.Err() == nil; n++ {
+			edit := func(table *unstructured.Unstructured) {
+				table.Object["spec"].(map[string]any)[unknownField].(map[string]any)["edits"] = n
+			}
+			d.remembers(name, edit)
+			if err := change(context.WithoutCancel(ctx), d.Key(name), edit); err != nil {
+				d.t.Error(err)
+				return
+			}
+			<-pace.C
+		}
+	})
+	d.t.Cleanup(edited.Wait)
+	return func() { cancel(); edited.Wait() }
+}
+
 // Someone applies the table again as it was, weights and all, as a GitOps tool does. The next step puts that right.
 func TestSomeoneAppliesTheTableAgain(t *testing.T) {
 	inBothShapes(t, func(t *testing.T, s setup) {
@@ -125,7 +207,7 @@ func TestAnnotationIsDeleted(t *testing.T) {
 			d.reaches(0)
 			d.promote()
 			d.reaches(10)
-			d.onlyFor("demo", func(table *unstructured.Unstructured) {
+			d.changes("demo", func(table *unstructured.Unstructured) {
 				annotations := table.GetAnnotations()
 				if annotations[annotation] == "" {
 					t.Error("there is no annotation during a release")
@@ -140,8 +222,9 @@ func TestAnnotationIsDeleted(t *testing.T) {
 			d.promote()
 			d.reaches(100)
 			d.promote()
-			route := routeNamed(d.tables[d.Key("demo")], "demo")
-			tt.rewrite(route["forwardTo"].(map[string]any)["destinations"].([]any))
+			d.remembers("demo", func(table *unstructured.Unstructured) {
+				tt.rewrite(routeNamed(table, "demo")["forwardTo"].(map[string]any)["destinations"].([]any))
+			})
 			d.completes("web:2")
 		})
 	}

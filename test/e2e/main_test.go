@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/gateway"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/testbed"
 )
@@ -68,6 +71,10 @@ func run(m *testing.M) int {
 			return m.Run()
 		}
 		bed = b
+		gateways := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: allowedNamespace}}
+		if err := bed.Client.Create(context.Background(), gateways); err != nil {
+			return fail(err)
+		}
 		if gw, err = gateway.Start(context.Background(), b.Config, gateway.Options{Delay: 50 * time.Millisecond}); err != nil {
 			return fail(err)
 		}

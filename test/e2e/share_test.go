@@ -50,13 +50,27 @@ func logChoose(n, k int) float64 {
 	return a - b - c
 }
 
-// serves sends requests to a path of the story's host, and checks who answers how often.
+// serves sends requests to a path of the story's host, and checks how many answers come from each image; or, where there
+// is none, from each destination.
 func (d *story) serves(path string, want shares) {
 	d.t.Helper()
 	d.served(requests, path, want)
 }
 
+// served is serves for n requests.
 func (d *story) served(n int, path string, want shares) {
+	d.t.Helper()
+	d.check(path, want, answered(d.ask(n, path)), n)
+}
+
+// servedBy is serves for the names of Services and other destinations, whatever versions they lead to.
+func (d *story) servedBy(path string, want shares) {
+	d.t.Helper()
+	d.check(path, want, d.ask(requests, path).Services, requests)
+}
+
+// ask sends n requests. Every answer must be good.
+func (d *story) ask(n int, path string) gateway.Tally {
 	d.t.Helper()
 	req, err := http.NewRequest(http.MethodGet, "http://"+d.Namespace+".example.com"+path, nil)
 	if err != nil {
@@ -69,7 +83,12 @@ func (d *story) served(n int, path string, want shares) {
 	if tally.Statuses[http.StatusOK] != n {
 		d.t.Errorf("%s: of %d answers the statuses are %v, want 200 only", path, n, tally.Statuses)
 	}
-	if fault := differs(want, answered(tally), n); fault != "" {
+	return tally
+}
+
+func (d *story) check(path string, want shares, counts map[string]int, n int) {
+	d.t.Helper()
+	if fault := differs(want, counts, n); fault != "" {
 		d.t.Errorf("%s: %s", path, fault)
 	}
 }

@@ -201,8 +201,15 @@ func (d *story) isServed() {
 	}
 }
 
-// isAtRest waits until every table is what people wrote, and served as such. Nothing of the plugin's is left in it.
+// isAtRest waits until every table is what people wrote, and is served as such.
 func (d *story) isAtRest() {
+	d.t.Helper()
+	d.isAsWritten()
+	d.isServed()
+}
+
+// isAsWritten waits until every table is what people wrote. Nothing of the plugin's is left in it.
+func (d *story) isAsWritten() {
 	d.t.Helper()
 	for key, written := range d.tables {
 		d.WaitUntil("RouteTable "+key.String()+" as it was written", func(context.Context) (bool, error) {
@@ -213,10 +220,21 @@ func (d *story) isAtRest() {
 			if err := equal("annotations", table.GetAnnotations(), written.GetAnnotations()); err != nil {
 				return false, err
 			}
-			return true, equal("labels", table.GetLabels(), written.GetLabels())
+			err := equal("labels", table.GetLabels(), written.GetLabels())
+			return err == nil, err
 		})
 	}
-	d.isServed()
+}
+
+// isUntouched checks that nobody has written to any table but the people who created it.
+func (d *story) isUntouched() {
+	d.t.Helper()
+	d.isAsWritten()
+	for key := range d.tables {
+		if generation := d.table(key).GetGeneration(); generation != 1 {
+			d.t.Errorf("RouteTable %s has generation %d, want 1: somebody wrote", key, generation)
+		}
+	}
 }
 
 func equal(what string, got, want any) error {
@@ -234,34 +252,50 @@ func equal(what string, got, want any) error {
 // table reads a table.
 func (d *story) table(key client.ObjectKey) *unstructured.Unstructured {
 	d.t.Helper()
-	table := &unstructured.Unstructured{}
-	table.SetGroupVersionKind(tableKind)
-	if err := bed.Client.Get(d.t.Context(), key, table); err != nil {
+	table, err := read(d.t.Context(), key)
+	if err != nil {
 		d.t.Fatal(err)
 	}
 	return table
+}
+
+func read(ctx context.Context, key client.ObjectKey) (*unstructured.Unstructured, error) {
+	table := &unstructured.Unstructured{}
+	table.SetGroupVersionKind(tableKind)
+	return table, bed.Client.Get(ctx, key, table)
 }
 
 // someoneEdits changes a table of the story's namespace as another person would, who knows nothing of the release. The
 // edit is to be there at the end.
 func (d *story) someoneEdits(name string, edit func(table *unstructured.Unstructured)) {
 	d.t.Helper()
-	key := d.Key(name)
-	edit(d.tables[key])
-	d.onlyFor(name, edit)
+	d.remembers(name, edit)
+	d.changes(name, edit)
 }
 
-// onlyFor changes a table in a way that is not to last.
-func (d *story) onlyFor(name string, edit func(table *unstructured.Unstructured)) {
+// remembers notes how a table is to be at the end, beside what was applied.
+func (d *story) remembers(name string, edit func(table *unstructured.Unstructured)) {
+	edit(d.tables[d.Key(name)])
+}
+
+// changes changes a table in a way that is not to last.
+func (d *story) changes(name string, edit func(table *unstructured.Unstructured)) {
 	d.t.Helper()
-	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-		table := d.table(d.Key(name))
-		edit(table)
-		return bed.Client.Update(d.t.Context(), table)
-	})
-	if err != nil {
+	if err := change(d.t.Context(), d.Key(name), edit); err != nil {
 		d.t.Fatal(err)
 	}
+}
+
+// change reads a table, edits it and writes it, again on a conflict.
+func change(ctx context.Context, key client.ObjectKey, edit func(table *unstructured.Unstructured)) error {
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		table, err := read(ctx, key)
+		if err != nil {
+			return err
+		}
+		edit(table)
+		return bed.Client.Update(ctx, table)
+	})
 }
 
 // lists checks the destinations of a route, which is given by its name or as http[1] for instance, as in

@@ -86,13 +86,9 @@ func TestTableOfACanary(t *testing.T) {
 func TestFirstDeployment(t *testing.T) {
 	inBothShapes(t, func(t *testing.T, s setup) {
 		d := s.prepare(t)
-		d.isServed()
 		d.Apply(s.rollout(t))
 		d.WaitFor(d.name, testbed.Healthy)
-		d.isAtRest()
-		if generation := d.table(d.Key("demo")).GetGeneration(); generation != 1 {
-			t.Errorf("generation %d, want 1: somebody wrote", generation)
-		}
+		d.isUntouched()
 		d.serves("/demo", shares{"web:1": 100})
 	})
 }
