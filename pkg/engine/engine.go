@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
@@ -248,9 +250,13 @@ func (e *Engine) lookUp(ctx context.Context, in intent.Intent) (intent.Intent, e
 	return in, nil
 }
 
+// patience is how often, and how long apart, an object that others change at the same time is planned on afresh: some two
+// seconds in all.
+var patience = wait.Backoff{Steps: 20, Duration: 10 * time.Millisecond, Factor: 1.2, Jitter: 0.5}
+
 // bring makes one object what in wants. On a conflict it reads afresh and plans again.
 func (e *Engine) bring(ctx context.Context, api API, observed Object, selection Selection, in intent.Intent) error {
-	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	err := retry.RetryOnConflict(patience, func() error {
 		plan, err := MakePlan(api, observed, selection, in)
 		if err != nil || len(plan.Patch) == 0 {
 			return err
@@ -271,6 +277,10 @@ func (e *Engine) bring(ctx context.Context, api API, observed Object, selection 
 		}
 		return err
 	})
+	if apierrors.IsConflict(err) {
+		return fmt.Errorf("%s: others changed it each of the %d times that it was about to be written; it will be tried again (%w)",
+			objectName(api, observed), patience.Steps, err)
+	}
 	return err
 }
 

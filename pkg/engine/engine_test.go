@@ -175,6 +175,24 @@ func TestSetWeightPlansAfreshOnConflict(t *testing.T) {
 	}
 }
 
+func TestSetWeightIsPatient(t *testing.T) {
+	c := tables([3]string{"a", "x", web})
+	left := 15
+	c.meddle = func() {
+		if left--; left >= 0 {
+			c.put(c.objects[0].JSON)
+		}
+	}
+	if err := on(c).SetWeight(context.Background(), canary(10), byName("a")); err != nil {
+		t.Fatalf("after 15 conflicts: %v", err)
+	}
+	c.meddle = func() { c.put(c.objects[0].JSON) }
+	err := on(c).SetWeight(context.Background(), canary(20), byName("a"))
+	if want := "RouteTable apps/a: others changed it each of the 20 times that it was about to be written; it will be tried again ("; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("got  %v\nwant %s...", err, want)
+	}
+}
+
 func TestSetWeightAfterAChangeOfMind(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
