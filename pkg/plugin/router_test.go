@@ -156,20 +156,22 @@ func TestTroubleBecomesAnEvent(t *testing.T) {
 		return plugin.Connection{Cluster: unreachable{}, Events: events}, nil
 	}})
 	ro := rollout(t, "solo-io/glooplatform", "routeTableSelector: {name: demo}")
+	_, verifyErr := r.VerifyWeight(ro, 10, nil)
+	headerErr := r.SetHeaderRoute(ro, &v1alpha1.SetHeaderRoute{Name: "b", Match: []v1alpha1.HeaderRoutingMatch{{}}})
 	for _, tt := range []struct {
-		call         func()
+		err          types.RpcError
+		answers      bool // with an error
 		reason, text string
 	}{
-		{func() { r.VerifyWeight(ro, 10, nil) }, plugin.ReasonNotVerified, "RouteTable apps/demo: asked"},
-		{func() {
-			r.SetHeaderRoute(ro, &v1alpha1.SetHeaderRoute{Name: "b", Match: []v1alpha1.HeaderRoutingMatch{{}}})
-		}, plugin.ReasonError,
-			`header route "b": setHeaderRoute is not supported yet; take the step out`},
+		{verifyErr, false, plugin.ReasonNotVerified, "RouteTable apps/demo: asked"},
+		{headerErr, true, plugin.ReasonError, `header route "b": setHeaderRoute is not supported yet; take the step out`},
 	} {
-		tt.call()
 		event := <-events
 		if event.Reason != tt.reason || event.Message != tt.text || event.InvolvedObject.Name != "web" || event.Type != corev1.EventTypeWarning {
 			t.Errorf("got %s %s %q on %v\nwant %s %q", event.Type, event.Reason, event.Message, event.InvolvedObject, tt.reason, tt.text)
+		}
+		if tt.err.HasError() != tt.answers {
+			t.Errorf("%s: answered %q", tt.reason, tt.err.ErrorString)
 		}
 	}
 }
