@@ -63,12 +63,12 @@ func TestRouteSelectorChanges(t *testing.T) {
 		d := s.begin(t)
 		d.release("web:2")
 		d.reaches(10)
-		d.lists("demo", "one", "web 90, web-canary 10")
-		d.lists("demo", "two", atRest)
+		d.lists("one", "web 90, web-canary 10")
+		d.lists("two", atRest)
 
 		d.someoneSets("{routeTableSelector: {name: demo}, routeSelector: {name: two}}")
-		d.soonLists("demo", "two", "web 90, web-canary 10")
-		d.lists("demo", "one", atRest)
+		d.soonLists("two", "web 90, web-canary 10")
+		d.lists("one", atRest)
 		d.serves("/one", shares{"web:1": 100})
 		d.serves("/two", shares{"web:1": 90, "web:2": 10})
 
@@ -90,9 +90,9 @@ func TestTableSelectorMovesToAnotherTable(t *testing.T) {
 		d.serves("/three", shares{"web:1": 100})
 
 		d.someoneSets("{routeTableSelector: {labels: {app: other}}}")
-		d.soonLists("other", "three", "web 90, web-canary 10")
-		d.soonLists("demo", "one", atRest)
-		d.lists("demo", "two", atRest)
+		d.soonLists("three", "web 90, web-canary 10")
+		d.soonLists("one", atRest)
+		d.lists("two", atRest)
 		d.serves("/one", shares{"web:1": 100})
 		d.serves("/three", shares{"web:1": 90, "web:2": 10})
 
@@ -118,8 +118,8 @@ func TestCanaryServiceIsRenamed(t *testing.T) {
 		d.reaches(10)
 		d.EditRollout(d.name, func(ro *v1alpha1.Rollout) { ro.Spec.Strategy.Canary.CanaryService = "web-next" })
 
-		d.soonLists("demo", "one", renamed)
-		d.lists("demo", "two", renamed)
+		d.soonLists("one", renamed)
+		d.lists("two", renamed)
 		d.serves("/one", shares{"web:1": 90, "web:2": 10})
 		d.promote()
 		d.reaches(50)

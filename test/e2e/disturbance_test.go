@@ -23,33 +23,31 @@ func routeNamed(table *unstructured.Unstructured, name string) map[string]any {
 
 // The controller starts another process for one that died. Nothing is kept there that could be lost.
 func TestPluginIsKilled(t *testing.T) {
-	inBothShapes(t, func(t *testing.T, s setup) {
-		s.plugin = mortal
-		d := s.begin(t)
-		d.release("web:2")
-		d.reaches(0)
-		d.promote()
-		d.reaches(10)
-		before, err := bed.Controller.PluginPID(mortal)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := bed.Controller.KillPlugin(t.Context(), mortal); err != nil {
-			t.Fatal(err)
-		}
-		d.serves("/demo", shares{"web:1": 90, "web:2": 10})
+	t.Parallel()
+	for _, shape := range shapes { // one after the other: they have one process
+		t.Run(shape.name, func(t *testing.T) {
+			d := setup{tables: file(t, shape.tables), plugin: mortal, steps: stepsTo(10, 50)}.begin(t)
+			d.release("web:2")
+			d.reaches(10)
+			before, err := bed.Controller.PluginPID(mortal)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := bed.Controller.KillPlugin(t.Context(), mortal); err != nil {
+				t.Fatal(err)
+			}
+			d.serves("/demo", shares{"web:1": 90, "web:2": 10})
 
-		d.promote()
-		d.reaches(50)
-		d.serves("/demo", shares{"web:1": 50, "web:2": 50})
-		if after, err := bed.Controller.PluginPID(mortal); err != nil || after == before {
-			t.Errorf("process %d after %d, %v", after, before, err)
-		}
-		d.promote()
-		d.reaches(100)
-		d.promote()
-		d.completes("web:2")
-	})
+			d.promote()
+			d.reaches(50)
+			d.serves("/demo", shares{"web:1": 50, "web:2": 50})
+			if after, err := bed.Controller.PluginPID(mortal); err != nil || after == before {
+				t.Errorf("process %d after %d, %v", after, before, err)
+			}
+			d.promote()
+			d.completes("web:2")
+		})
+	}
 }
 
 // A controller that starts again in the middle of a release brings a new plugin with it.
@@ -73,14 +71,14 @@ func TestCanaryFails(t *testing.T) {
 	inBothShapes(t, func(t *testing.T, s setup) {
 		s.steps = stepsTo(50)
 		d := s.begin(t)
-		atRest := d.destinations("demo", "demo")
+		atRest := d.destinations("demo")
 		d.release("web:2")
 		d.reaches(50)
 		back := d.SetPods("web:2", testbed.Unready())
-		d.soonLists("demo", "demo", atRest)
+		d.soonLists("demo", atRest)
 		d.served(requestsAtZero, "/demo", shares{"web:1": 100})
 		back()
-		d.soonLists("demo", "demo", "web 50, web-canary 50")
+		d.soonLists("demo", "web 50, web-canary 50")
 		d.serves("/demo", shares{"web:1": 50, "web:2": 50})
 		d.promote()
 		d.completes("web:2")

@@ -185,7 +185,7 @@ spec:
 			}.begin(t)
 			d.release("web:2")
 			d.reaches(10)
-			d.lists("demo", "demo", "web/stable 90, web/canary 10")
+			d.lists("demo", "web/stable 90, web/canary 10")
 			d.serves("/demo", shares{"web:1": 90, "web:2": 10})
 			d.promote()
 			d.reaches(50)

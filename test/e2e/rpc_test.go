@@ -205,7 +205,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: mover-NAMESPA
 	if err := router.SetWeight(ro, 10, nil); err.HasError() {
 		t.Error(err)
 	}
-	d.lists("demo", "demo", "web 90, web-canary 10")
+	d.lists("demo", "web 90, web-canary 10")
 	if verified, err := router.VerifyWeight(ro, 10, nil); verified != types.Verified || err.HasError() {
 		t.Errorf("VerifyWeight: %v, %v", verified, err)
 	}

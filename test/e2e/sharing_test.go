@@ -45,7 +45,7 @@ spec:
 	web.serves("/both", shares{"web:1": 54, "web:2": 6, "api:1": 20, "api:2": 20})
 
 	web.Abort(web.name)
-	web.soonLists("demo", "web", "web")
+	web.soonLists("web", "web")
 	web.serves("/web", shares{"web:1": 100})
 	web.serves("/api", shares{"api:1": 50, "api:2": 50})
 	web.serves("/both", shares{"web:1": 60, "api:1": 20, "api:2": 20})

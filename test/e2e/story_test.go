@@ -278,7 +278,7 @@ func (d *story) remembers(name string, edit func(table *unstructured.Unstructure
 	edit(d.tables[d.Key(name)])
 }
 
-// changes changes a table in a way that is not to last.
+// changes edits a table in a way that is not to last.
 func (d *story) changes(name string, edit func(table *unstructured.Unstructured)) {
 	d.t.Helper()
 	if err := change(d.t.Context(), d.Key(name), edit); err != nil {
@@ -298,20 +298,20 @@ func change(ctx context.Context, key client.ObjectKey, edit func(table *unstruct
 	})
 }
 
-// lists checks the destinations of a route, which is given by its name or as http[1] for instance, as in
-// lists("demo", "shop", "web 90, web-canary 10"). A destination without a weight has none in the text either.
-func (d *story) lists(table, route, want string) {
+// lists checks the destinations of a route, as in lists("shop", "web 90, web-canary 10"). A destination without a weight
+// has none in the text either.
+func (d *story) lists(route, want string) {
 	d.t.Helper()
-	if got := d.destinations(table, route); got != want {
-		d.t.Errorf("RouteTable %s %s lists %q, want %q", table, route, got, want)
+	if got := d.destinations(route); got != want {
+		d.t.Errorf("route %s lists %q, want %q", route, got, want)
 	}
 }
 
-// soonLists waits until lists is right.
-func (d *story) soonLists(table, route, want string) {
+// soonLists waits until lists is right, and served.
+func (d *story) soonLists(route, want string) {
 	d.t.Helper()
-	d.WaitUntil(fmt.Sprintf("RouteTable %s %s with %s", table, route, want), func(context.Context) (bool, error) {
-		if got := d.destinations(table, route); got != want {
+	d.WaitUntil(fmt.Sprintf("route %s with %s", route, want), func(context.Context) (bool, error) {
+		if got := d.destinations(route); got != want {
 			return false, fmt.Errorf("it lists %s", got)
 		}
 		return true, nil
@@ -319,25 +319,25 @@ func (d *story) soonLists(table, route, want string) {
 	d.isServed()
 }
 
-// destinations writes the destinations of a route as a text.
-func (d *story) destinations(table, route string) string {
+// destinations writes the destinations of an http route, in whatever table it is, as a text.
+func (d *story) destinations(name string) string {
 	d.t.Helper()
-	raw, err := json.Marshal(d.table(d.Key(table)).Object["spec"])
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	spec := struct{ HTTP, TCP, TLS []routeView }{}
-	if err := json.Unmarshal(raw, &spec); err != nil {
-		d.t.Fatal(err)
-	}
-	for section, routes := range map[string][]routeView{"http": spec.HTTP, "tcp": spec.TCP, "tls": spec.TLS} {
-		for i, r := range routes {
-			if r.Name == route || fmt.Sprintf("%s[%d]", section, i) == route {
+	for key := range d.tables {
+		raw, err := json.Marshal(d.table(key).Object["spec"])
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		spec := struct{ HTTP []routeView }{}
+		if err := json.Unmarshal(raw, &spec); err != nil {
+			d.t.Fatal(err)
+		}
+		for _, r := range spec.HTTP {
+			if r.Name == name {
 				return r.String()
 			}
 		}
 	}
-	d.t.Fatalf("RouteTable %s has no route %s", table, route)
+	d.t.Fatalf("there is no route %s", name)
 	return ""
 }
 

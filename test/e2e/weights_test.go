@@ -6,13 +6,15 @@ import (
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/testbed"
 )
 
-// inBothShapes runs a story on each of the two ways in which people write a table: the canary is listed, or is left to
-// the plugin.
+// shapes are the two ways in which people write a table: the canary is listed, or is left to the plugin.
+var shapes = []struct{ name, tables string }{
+	{"stable listed", "table-stable.yaml"},
+	{"both listed", "table-both.yaml"},
+}
+
+// inBothShapes runs a story on each.
 func inBothShapes(t *testing.T, tell func(t *testing.T, s setup)) {
-	for _, shape := range []struct{ name, tables string }{
-		{"stable listed", "table-stable.yaml"},
-		{"both listed", "table-both.yaml"},
-	} {
+	for _, shape := range shapes {
 		t.Run(shape.name, func(t *testing.T) {
 			t.Parallel()
 			tell(t, setup{tables: file(t, shape.tables)})
@@ -66,16 +68,16 @@ func TestTableOfACanary(t *testing.T) {
 			d := setup{tables: file(t, tt.tables), block: "{routeTableSelector: {name: demo}, routeSelector: {labels: {route: demo}}}"}.begin(t)
 			d.release("web:2")
 			d.reaches(0)
-			d.lists("demo", "demo", tt.zero)
+			d.lists("demo", tt.zero)
 			d.promote()
 			d.reaches(10)
-			d.lists("demo", "demo", tt.ten)
+			d.lists("demo", tt.ten)
 			d.serves("/shop", shares{"web:1": 60, "partner": 40}) // is not selected
 			d.promote()
 			d.reaches(50)
 			d.promote()
 			d.reaches(100)
-			d.lists("demo", "demo", tt.hundred)
+			d.lists("demo", tt.hundred)
 			d.promote()
 			d.completes("web:2")
 		})
@@ -89,6 +91,7 @@ func TestFirstDeployment(t *testing.T) {
 		d.Apply(s.rollout(t))
 		d.WaitFor(d.name, testbed.Healthy)
 		d.isUntouched()
+		d.isServed()
 		d.serves("/demo", shares{"web:1": 100})
 	})
 }
