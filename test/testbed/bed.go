@@ -41,6 +41,7 @@ type Bed struct {
 	options  Options
 	env      *envtest.Environment
 	reaper   *reaper
+	users    sync.Mutex
 	stopOnce sync.Once
 	stopErr  error
 }
@@ -173,6 +174,8 @@ func (b *Bed) NewNamespace(ctx context.Context, prefix string) (string, error) {
 // AddUser creates credentials for a user who has no rights of its own: RBAC is in force. It returns a client config and
 // the path of a kubeconfig with them. A service account's user name is system:serviceaccount:NAMESPACE:NAME.
 func (b *Bed) AddUser(name string, groups ...string) (*rest.Config, string, error) {
+	b.users.Lock() // envtest takes one at a time
+	defer b.users.Unlock()
 	user, err := b.env.AddUser(envtest.User{Name: name, Groups: groups}, &rest.Config{QPS: 1000, Burst: 2000})
 	if err != nil {
 		return nil, "", err
