@@ -44,7 +44,7 @@ func TestVerifyWaitsForAcceptance(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := tables([3]string{"a", "x", web})
 			e := on(c)
-			if err := e.SetWeight(context.Background(), canary(10), byName("a")); err != nil {
+			if err := e.Set(context.Background(), canary(10), byName("a")); err != nil {
 				t.Fatal(err)
 			}
 			c.report(c.objects[0].Generation+tt.observed, tt.approval)
@@ -69,7 +69,7 @@ func TestVerifyWaitsForAcceptance(t *testing.T) {
 func TestVerifyDoesNotWaitForOthersWrites(t *testing.T) {
 	c := tables([3]string{"a", "x", web})
 	e := on(c)
-	if err := e.SetWeight(context.Background(), canary(10), byName("a")); err != nil {
+	if err := e.Set(context.Background(), canary(10), byName("a")); err != nil {
 		t.Fatal(err)
 	}
 	c.report(c.objects[0].Generation, "ACCEPTED")

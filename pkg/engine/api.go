@@ -24,6 +24,10 @@ type API interface {
 	Spell(source Entry, to intent.Destination) (map[string]any, error)
 	// MayBeMarked reports, without decoding it, whether an object may hold an entry with that mark.
 	MayBeMarked(object json.RawMessage) bool
+	// HeaderRoute returns a new route with this name and these further labels, in the API's JSON: like source, but for the
+	// requests only that fit one of m's headers, which all go to the destination entry canary. It returns nil if no request
+	// that reaches source can fit.
+	HeaderRoute(source Route, canary json.RawMessage, m intent.ManagedRoute, name string, labels map[string]string) (json.RawMessage, error)
 	// Acceptance returns what the control plane says of an object.
 	Acceptance(object json.RawMessage) (Acceptance, error)
 	Arithmetic
@@ -45,6 +49,14 @@ type Route struct {
 	Place string
 	// Key identifies the route among those of its object for as long as its name or its matchers stay.
 	Key string
+	// Section is the JSON pointer of the list that the route stands in, and Index its place there. Section is empty for
+	// routes beside which none can be added.
+	Section string
+	Index   int
+	// Owner is the value of the label by which the plugin marks its own routes; empty for other people's.
+	Owner string
+	// JSON is the route as it stands in the object.
+	JSON json.RawMessage
 	// Name and Labels are what a route selector looks at; both are empty for routes that cannot have them.
 	Name   string
 	Labels map[string]string

@@ -50,9 +50,9 @@ type Engine struct {
 	generations generations
 }
 
-// SetWeight brings every object of the targets to in, and puts at rest what the Rollout holds on objects that are not
+// Set brings every object of the targets to in, and puts at rest what the Rollout holds on objects that are not
 // selected any more. An object that cannot be served makes it fail, but does not keep the others from being served.
-func (e *Engine) SetWeight(ctx context.Context, in intent.Intent, targets []Target) error {
+func (e *Engine) Set(ctx context.Context, in intent.Intent, targets []Target) error {
 	var faults []error
 	in, err := e.lookUp(ctx, in)
 	if err != nil {
@@ -70,8 +70,35 @@ func (e *Engine) SetWeight(ctx context.Context, in intent.Intent, targets []Targ
 			selected[objectName(target.API, o)] = true
 		}
 	}
-	if known {
+	if known && !in.KeepWeights {
 		faults = append(faults, e.release(ctx, in, targets, selected)...)
+	}
+	return join(faults)
+}
+
+// RemoveManaged takes the Rollout's managed routes out of every object that holds some, selected or not. It fails only
+// where some are known to be there and cannot be taken out.
+func (e *Engine) RemoveManaged(ctx context.Context, in intent.Intent, targets []Target) error {
+	in.Managed, in.KeepWeights = nil, true
+	var faults []error
+	done := map[string]bool{}
+	for _, target := range targets {
+		objects := e.reachable(ctx, target, in.Namespace)
+		if target.Name != "" { // where lists are not permitted
+			if o, err := e.Cluster.Get(ctx, target.API.Resource(), target.Namespace, target.Name); err == nil {
+				objects = append(objects, o)
+			}
+		}
+		for _, o := range objects {
+			name := objectName(target.API, o)
+			if done[name] || !mayHoldManaged(o, in) {
+				continue
+			}
+			done[name] = true
+			if err := e.bring(ctx, target.API, o, Selection{None: true}, in); err != nil && !apierrors.IsNotFound(err) {
+				faults = append(faults, err)
+			}
+		}
 	}
 	return join(faults)
 }
@@ -179,7 +206,7 @@ func (e *Engine) Verify(ctx context.Context, in intent.Intent, targets []Target,
 			case err != nil:
 				verdict.fault(err)
 			case len(plan.Patch) > 0:
-				verdict.fault(fmt.Errorf("%s: its weights are not those that were set", objectName(target.API, o)))
+				verdict.fault(fmt.Errorf("%s: it is not as it was set", objectName(target.API, o)))
 			}
 			if acceptance {
 				e.judge(&verdict, target.API, o)
@@ -231,7 +258,7 @@ func (e *Engine) neighbours(ctx context.Context, target Target) string {
 
 // lookUp fills in the Services that the plan has to know: those of the experiments and, for the ports, stable's.
 func (e *Engine) lookUp(ctx context.Context, in intent.Intent) (intent.Intent, error) {
-	if len(in.Experiments) == 0 {
+	if len(in.Experiments) == 0 || in.KeepWeights {
 		return in, nil
 	}
 	names := []string{in.Stable.Name}
@@ -266,7 +293,7 @@ func (e *Engine) bring(ctx context.Context, api API, observed Object, selection 
 		}
 		err = e.send(ctx, api, observed, plan)
 		if err == nil {
-			e.log(in, objectName(api, observed), plan.Changes)
+			e.log(in, objectName(api, observed), plan)
 		}
 		if apierrors.IsConflict(err) {
 			if fresh, getErr := e.Cluster.Get(ctx, api.Resource(), observed.Namespace, observed.Name); getErr != nil {
@@ -327,10 +354,17 @@ func (e *Engine) checkServices(ctx context.Context, services []NewService, in in
 	return nil
 }
 
-func (e *Engine) log(in intent.Intent, object string, changes []Change) {
-	for _, c := range changes {
+// log tells what a patch has changed.
+func (e *Engine) log(in intent.Intent, object string, plan Plan) {
+	for _, c := range plan.Changes {
 		e.Log.Info("weight changed", "rollout", in.Owner, "object", object, "route", c.Place,
 			"destination", c.Destination.String(), "from", c.From, "to", c.To)
+	}
+	for _, place := range plan.Added {
+		e.Log.Info("managed route added", "rollout", in.Owner, "object", object, "before", place)
+	}
+	for _, place := range plan.Removed {
+		e.Log.Info("managed route removed", "rollout", in.Owner, "object", object, "route", place)
 	}
 }
 

@@ -81,7 +81,7 @@ const (
 	other = "{ref: {name: other}}"
 )
 
-func TestSetWeight(t *testing.T) {
+func TestSet(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		cluster *memoryCluster
@@ -121,7 +121,7 @@ func TestSetWeight(t *testing.T) {
 			map[string]string{"a": "web 90, web-canary 10"}, 1, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			err := on(tt.cluster).SetWeight(context.Background(), canary(10), tt.targets)
+			err := on(tt.cluster).Set(context.Background(), canary(10), tt.targets)
 			if text := fmt.Sprint(err); tt.err != "" && text != tt.err || tt.err == "" && err != nil {
 				t.Errorf("got  %v\nwant %s", err, tt.err)
 			}
@@ -140,10 +140,10 @@ func TestSetWeight(t *testing.T) {
 	}
 }
 
-func TestSetWeightWritesOnlyWhatDiffers(t *testing.T) {
+func TestSetWritesOnlyWhatDiffers(t *testing.T) {
 	c := tables([3]string{"a", "x", web})
 	for range 3 {
-		if err := on(c).SetWeight(context.Background(), canary(10), byName("a")); err != nil {
+		if err := on(c).Set(context.Background(), canary(10), byName("a")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -152,22 +152,22 @@ func TestSetWeightWritesOnlyWhatDiffers(t *testing.T) {
 	}
 }
 
-func TestSetWeightWithoutTheCanaryService(t *testing.T) {
+func TestSetWithoutTheCanaryService(t *testing.T) {
 	c := tables([3]string{"a", "x", web})
 	delete(c.services, "web-canary")
-	err := on(c).SetWeight(context.Background(), canary(10), byName("a"))
+	err := on(c).Set(context.Background(), canary(10), byName("a"))
 	if want := `RouteTable apps/a: http[0] "all": Service apps/web-canary does not exist, so traffic cannot be sent to it; create it`; fmt.Sprint(err) != want || c.writes > 0 {
 		t.Errorf("got  %v, %d writes\nwant %s", err, c.writes, want)
 	}
 }
 
-func TestSetWeightPlansAfreshOnConflict(t *testing.T) {
+func TestSetPlansAfreshOnConflict(t *testing.T) {
 	c := tables([3]string{"a", "x", web})
 	c.meddle = func() { // somebody adds a destination just then
 		c.meddle = nil
 		c.put([]byte(strings.Replace(string(c.objects[0].JSON), `[{"ref":{"name":"web"}}]`, `[{"ref":{"name":"web"},"weight":60},{"ref":{"name":"other"},"weight":40}]`, 1)))
 	}
-	if err := on(c).SetWeight(context.Background(), canary(10), byName("a")); err != nil {
+	if err := on(c).Set(context.Background(), canary(10), byName("a")); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := c.weights("a"), "web 54, other 40, web-canary 6"; got != want {
@@ -175,7 +175,7 @@ func TestSetWeightPlansAfreshOnConflict(t *testing.T) {
 	}
 }
 
-func TestSetWeightIsPatient(t *testing.T) {
+func TestSetIsPatient(t *testing.T) {
 	c := tables([3]string{"a", "x", web})
 	left := 15
 	c.meddle = func() {
@@ -183,17 +183,17 @@ func TestSetWeightIsPatient(t *testing.T) {
 			c.put(c.objects[0].JSON)
 		}
 	}
-	if err := on(c).SetWeight(context.Background(), canary(10), byName("a")); err != nil {
+	if err := on(c).Set(context.Background(), canary(10), byName("a")); err != nil {
 		t.Fatalf("after 15 conflicts: %v", err)
 	}
 	c.meddle = func() { c.put(c.objects[0].JSON) }
-	err := on(c).SetWeight(context.Background(), canary(20), byName("a"))
+	err := on(c).Set(context.Background(), canary(20), byName("a"))
 	if want := "RouteTable apps/a: others changed it each of the 20 times that it was about to be written; it will be tried again ("; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got  %v\nwant %s...", err, want)
 	}
 }
 
-func TestSetWeightAfterAChangeOfMind(t *testing.T) {
+func TestSetAfterAChangeOfMind(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
 		forbidden []string
@@ -205,7 +205,7 @@ func TestSetWeightAfterAChangeOfMind(t *testing.T) {
 			c := tables([3]string{"a", "x", web}, [3]string{"b", "x", web})
 			c.forbidden = tt.forbidden
 			for _, name := range []string{"a", "b"} {
-				if err := on(c).SetWeight(context.Background(), canary(10), byName(name)); err != nil {
+				if err := on(c).Set(context.Background(), canary(10), byName(name)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -252,9 +252,9 @@ func TestChangesOfMind(t *testing.T) {
 			},
 			"": func(t *rapid.T) {
 				before := append([]engine.Object{}, c.objects...)
-				err := on(c).SetWeight(context.Background(), in, targets)
+				err := on(c).Set(context.Background(), in, targets)
 				if verdict := on(c).Verify(context.Background(), in, targets, true); verdict.Verified() != (err == nil) {
-					t.Fatalf("SetWeight: %v; verdict %+v", err, verdict)
+					t.Fatalf("Set: %v; verdict %+v", err, verdict)
 				}
 				for i, o := range c.objects {
 					selected := targets[0].Name == o.Name || targets[0].Name == "" && targets[0].Selector.Matches(labels.Set(o.Labels))

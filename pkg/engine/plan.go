@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -52,6 +53,8 @@ type Plan struct {
 	Patch []Operation
 	// Changes says what Patch does to whom, in the object's order.
 	Changes []Change
+	// Added and Removed are the places of managed routes that Patch adds and removes, as they are counted before it.
+	Added, Removed []string
 	// NewServices are the Services that get traffic by Patch and were not listed before, each with the place of its route.
 	NewServices []NewService
 }
@@ -85,8 +88,9 @@ func MakePlan(api API, observed Object, selection Selection, in intent.Intent) (
 		return Plan{}, fmt.Errorf("%s: %w", name, err)
 	}
 	p := &planner{api: api, in: in, memory: recall(observed.Annotations, in.Owner)}
-	plans, faults := p.routes(routes, selection)
-	if len(faults) > 0 {
+	plans, sources, faults := p.routes(routes, selection)
+	managed, more := p.manage(routes, sources)
+	if faults = append(faults, more...); len(faults) > 0 {
 		return Plan{}, named(name, faults)
 	}
 	plan := Plan{}
@@ -94,45 +98,60 @@ func MakePlan(api API, observed Object, selection Selection, in intent.Intent) (
 		plan.describe(api, rp)
 		plan.add(rp)
 	}
+	plan.Patch = append(plan.Patch, managed.patch...)
+	plan.Added, plan.Removed = managed.added, managed.removed
+	plan.NewServices = append(plan.NewServices, managed.newServices...)
+	if in.KeepWeights {
+		return plan, plan.check(name)
+	}
 	remembered, err := p.memory.patch(observed.Annotations, in.Owner, remember(plans))
 	if err != nil {
 		return Plan{}, fmt.Errorf("%s: %w", name, err)
 	}
 	plan.Patch = append(plan.Patch, remembered...)
-	if n := len(plan.Patch); n >= maxOperations {
-		return Plan{}, fmt.Errorf("%s: %d changes are more than one patch may hold (%d); narrow routeSelector or split the table", name, n, maxOperations)
-	}
-	return plan, nil
+	return plan, plan.check(name)
 }
 
-// routes plans every route that is selected or held.
-func (p *planner) routes(routes []Route, selection Selection) ([]routePlan, []error) {
-	var plans []routePlan
-	var faults []error
-	served := false
+// check fails if the patch is larger than the API server takes.
+func (plan Plan) check(name string) error {
+	if n := len(plan.Patch); n >= maxOperations {
+		return fmt.Errorf("%s: %d changes are more than one patch may hold (%d); narrow routeSelector or split the table", name, n, maxOperations)
+	}
+	return nil
+}
+
+// routes plans the weights of every route that is selected or held, and returns the selected ones beside.
+func (p *planner) routes(routes []Route, selection Selection) (plans []routePlan, sources []Route, faults []error) {
 	for _, r := range routes {
-		var plan routePlan
-		var err error
+		if r.Owner != "" { // a managed route, which its source decides on
+			continue
+		}
+		var plan func(Route) (routePlan, error)
 		switch selected := selection.matches(r); {
 		case selected && r.Fault != nil:
-			err = fmt.Errorf("%s: %w", r.Place, r.Fault)
+			faults = append(faults, fmt.Errorf("%s: %w", r.Place, r.Fault))
+			continue
 		case selected && p.forwardsToUs(r):
-			served = true
-			plan, err = p.serve(r)
+			sources = append(sources, r)
+			plan = p.serve
 		case r.Fault == nil && p.holds(r):
-			plan, err = p.release(r)
+			plan = p.release
 		default:
 			continue
 		}
+		if p.in.KeepWeights {
+			continue
+		}
+		rp, err := plan(r)
 		if err != nil {
 			faults = append(faults, err)
 		}
-		plans = append(plans, plan)
+		plans = append(plans, rp)
 	}
-	if !served && !selection.None && len(faults) == 0 {
+	if len(sources) == 0 && !selection.None && len(faults) == 0 {
 		faults = append(faults, p.noRoute(routes, selection))
 	}
-	return plans, faults
+	return plans, sources, faults
 }
 
 // forwardsToUs reports whether a route forwards to stable, or, where the two alternate, to either.
@@ -145,20 +164,26 @@ func (p *planner) forwardsToUs(r Route) bool {
 	return false
 }
 
-// holds reports whether the Rollout has changed a route before. Where the memory of that is lost, an entry that the plugin
-// made for one of its destinations says so.
+// holds reports whether the Rollout has changed a route before: its memory says so, or, where that was lost or the route
+// got another name, an entry that the plugin made for a destination that the Rollout used.
 func (p *planner) holds(r Route) bool {
 	return r.Listed && slices.ContainsFunc(r.Entries, func(e Entry) bool {
-		if p.memory.mine != nil {
+		if p.memory.mine.was(r.Key) != nil {
 			return p.wasMine(r, e)
 		}
-		return e.Marked && (p.wasUsed(e) || p.in.Stable.Matches(e.Destination))
+		alternates := p.memory.mine == nil && p.in.Alternating && (p.in.Stable.Matches(e.Destination) || p.in.Canary.Matches(e.Destination))
+		return e.Marked && (p.wasUsed(e) || alternates)
 	})
 }
 
 // mayHold reports whether the Rollout may have changed an object before; it does not read the object's routes.
 func mayHold(api API, o Object, in intent.Intent) bool {
-	return recall(o.Annotations, in.Owner).mine != nil || len(in.Used) > 0 && api.MayBeMarked(o.JSON)
+	return recall(o.Annotations, in.Owner).mine != nil || mayHoldManaged(o, in) || len(in.Used) > 0 && api.MayBeMarked(o.JSON)
+}
+
+// mayHoldManaged reports whether an object may hold managed routes of the Rollout.
+func mayHoldManaged(o Object, in intent.Intent) bool {
+	return bytes.Contains(o.JSON, []byte(ownerLabelValue(in.Owner)))
 }
 
 // remember returns the record of what the Rollout holds after the plans.

@@ -124,8 +124,7 @@ func (p *planner) divide(r Route, seats []seat) (routePlan, error) {
 	if p.in.AtRest() {
 		p.rest(&plan)
 	} else {
-		plan.was = spell(r, seats)
-		maps.Copy(plan.was, was)
+		plan.was = spell(r, seats, was)
 	}
 	return plan, nil
 }
@@ -242,7 +241,7 @@ func (p *planner) rest(plan *routePlan) {
 	case plan.was != nil:
 		p.restore(plan)
 	case seats[0].made: // so the other one, which the table lists, was stable before
-		plan.was = spell(r, seats)
+		plan.was = spell(r, seats, nil)
 		p.restore(plan)
 	default:
 		observed := observedForm(r, seats)
@@ -263,7 +262,7 @@ func (p *planner) restore(plan *routePlan) {
 		}
 		own := plan.seats[s.seat]
 		keep = keep || own.made
-		if weight, listed := plan.was[own.destination.Key()]; listed {
+		if weight, listed := plan.was[own.destination.Key()]; listed && (weight == nil || *weight != unknown) {
 			restored[i].weight = weight
 		}
 	}
@@ -321,31 +320,29 @@ func (p *planner) wakesNobody(a, b form) bool {
 	return true
 }
 
-// spell returns how the route's own listed destinations give their weights now. Beside an entry that the plugin made, what
-// stands there is the plugin's own, and the annotation was lost: then it is what spells stable's share out.
-func spell(r Route, seats []seat) spelling {
-	was := spelling{}
+// unknown is a spelling's weight for a destination that is listed, and whose weight is the plugin's own already.
+const unknown = -1
+
+// spell returns how the route's own listed destinations give their weights, where was is what is remembered already: what
+// is not, they give now. Beside an entry that the plugin made, nothing remembered means that the annotation was lost, and
+// that what stands there is the plugin's.
+func spell(r Route, seats []seat, was spelling) spelling {
+	given := spelling{}
 	if r.Empty {
-		was[emptyList] = nil
+		given[emptyList] = nil
 	}
-	lost := false
+	lost := was == nil && slices.ContainsFunc(seats, func(s seat) bool { return r.Listed && s.index >= 0 && s.made })
 	for _, s := range seats {
-		lost = lost || r.Listed && s.index >= 0 && s.made
-	}
-	owned := 0
-	for _, s := range seats {
-		owned += s.weight
-	}
-	for _, s := range seats {
-		switch {
-		case s.index < 0 || !r.Listed || s.made:
-		case !lost:
-			was[s.destination.Key()] = r.Entries[s.index].Weight
-		case s.role == roleStable:
-			was[s.destination.Key()] = &owned
-		default:
-			was[s.destination.Key()] = new(int)
+		if s.index < 0 || !r.Listed || s.made {
+			continue
 		}
+		weight := r.Entries[s.index].Weight
+		if lost {
+			weight = new(int)
+			*weight = unknown
+		}
+		given[s.destination.Key()] = weight
 	}
-	return was
+	maps.Copy(given, was)
+	return given
 }

@@ -115,7 +115,7 @@ type viewer struct {
 }
 
 func (v *viewer) route(section string, index int, raw json.RawMessage) engine.Route {
-	r := engine.Route{Place: fmt.Sprintf("%s[%d]", section, index)}
+	r := engine.Route{Place: fmt.Sprintf("%s[%d]", section, index), Index: index, JSON: raw}
 	if !present(raw) {
 		r.Does = "is null"
 		return r
@@ -125,6 +125,9 @@ func (v *viewer) route(section string, index int, raw json.RawMessage) engine.Ro
 		if r.Fault = jsonfault.Explain(kjson.UnmarshalCaseSensitivePreserveInts(raw, &head)); r.Fault != nil {
 			return r
 		}
+	}
+	if section == "http" {
+		r.Section, r.Owner = "/spec/http", head.Labels[engine.OwnerLabel]
 	}
 	if r.Name, r.Labels = head.Name, head.Labels; r.Name != "" {
 		r.Place = fmt.Sprintf("%s %q", r.Place, r.Name)

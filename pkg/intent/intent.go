@@ -32,6 +32,10 @@ type Intent struct {
 	CanaryShare, MaxShare int
 	// Experiments are the services of a running experiment, with their shares; the canary's is not among them.
 	Experiments []Experiment
+	// Managed are the managed routes that should exist, in the order of their precedence.
+	Managed []ManagedRoute
+	// KeepWeights says that the call is about managed routes alone.
+	KeepWeights bool
 	// Services are the Services that had to be looked up, by name: those of the experiments and, for their ports, stable's.
 	// One that does not exist is missing.
 	Services map[string]Service
@@ -74,7 +78,7 @@ func Of(ro *v1alpha1.Rollout, c *config.Config, bounds Bounds, weight int32, add
 		return Intent{}, errors.New("spec.strategy.canary is not set; traffic is moved for canary Rollouts only")
 	}
 	in := Intent{
-		Owner:       owner(ro, bounds.Cluster),
+		Owner:       Owner(ro, bounds.Cluster),
 		Namespace:   ro.Namespace,
 		Cluster:     bounds.Cluster,
 		Alternating: trafficrouting.IsPingPongEnabled(ro),
@@ -89,14 +93,20 @@ func Of(ro *v1alpha1.Rollout, c *config.Config, bounds Bounds, weight int32, add
 	if err := in.addExperiments(additional); err != nil {
 		faults = append(faults, err.Error())
 	}
+	managed, err := managedRoutes(ro)
+	if err != nil {
+		faults = append(faults, err.Error())
+	}
 	if len(faults) > 0 {
 		return Intent{}, errors.New(strings.Join(faults, "; "))
 	}
-	in.Used = used(ro)
+	in.Managed, in.Used = managed, used(ro)
 	return in, nil
 }
 
-func owner(ro *v1alpha1.Rollout, cluster string) string {
+// Owner returns how a Rollout is known on objects that it shares with others: namespace/name, after the cluster's name
+// where one is given.
+func Owner(ro *v1alpha1.Rollout, cluster string) string {
 	name := ro.Namespace + "/" + ro.Name
 	if cluster != "" {
 		name = cluster + "/" + name

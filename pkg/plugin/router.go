@@ -59,6 +59,8 @@ type Router struct {
 	mu       sync.Mutex
 	engine   *engine.Engine
 	recorder record.EventRecorder
+
+	removed removals
 }
 
 var _ rpc.TrafficRouterPlugin = &Router{}
@@ -81,7 +83,7 @@ func (r *Router) Type() string {
 // the Rollout, by way of a format string.
 func (r *Router) SetWeight(ro *v1alpha1.Rollout, weight int32, additional []v1alpha1.WeightDestination) types.RpcError {
 	err := r.call(ro, weight, additional, func(ctx context.Context, c call) error {
-		return c.engine.SetWeight(ctx, c.in, c.targets)
+		return c.engine.Set(ctx, c.in, c.targets)
 	})
 	if err == nil {
 		return types.RpcError{}
@@ -133,12 +135,22 @@ func (r *Router) UpdateHash(*v1alpha1.Rollout, string, string, []v1alpha1.Weight
 	return types.RpcError{}
 }
 
-// SetHeaderRoute is not supported yet. An empty match asks for a route to be gone, and there is none.
+// SetHeaderRoute brings the managed routes to what the Rollout's steps say by now, of which route is the last. It does
+// nothing while no update is under way: after an abort the controller calls it for a first step all the same.
 func (r *Router) SetHeaderRoute(ro *v1alpha1.Rollout, route *v1alpha1.SetHeaderRoute) types.RpcError {
-	if route == nil || len(route.Match) == 0 {
+	return r.answer(ro, r.call(ro, 0, nil, func(ctx context.Context, c call) error {
+		c.in.KeepWeights = true
+		return c.engine.Set(ctx, c.in, c.targets)
+	}))
+}
+
+// answer returns an error that the controller only logs, so it becomes an Event as well.
+func (r *Router) answer(ro *v1alpha1.Rollout, err error) types.RpcError {
+	if err == nil {
 		return types.RpcError{}
 	}
-	return r.refuse(ro, fmt.Sprintf("header route %q: setHeaderRoute is not supported yet; take the step out", route.Name))
+	r.warn(ro, ReasonError, err.Error())
+	return types.RpcError{ErrorString: err.Error()}
 }
 
 // SetMirrorRoute is not supported yet. An empty match asks for a route to be gone, and there is none.
@@ -146,20 +158,31 @@ func (r *Router) SetMirrorRoute(ro *v1alpha1.Rollout, route *v1alpha1.SetMirrorR
 	if route == nil || len(route.Match) == 0 {
 		return types.RpcError{}
 	}
-	return r.refuse(ro, fmt.Sprintf("mirror route %q: setMirrorRoute is not supported yet; take the step out", route.Name))
+	return r.answer(ro, fmt.Errorf("mirror route %q: setMirrorRoute is not supported yet; take the step out", route.Name))
 }
 
-// refuse answers with an error that the controller only logs, so it becomes an Event as well.
-func (r *Router) refuse(ro *v1alpha1.Rollout, text string) types.RpcError {
-	if _, err := r.connected(); err != nil {
-		text = fmt.Sprintf("%s (%v)", text, err)
+// RemoveManagedRoutes takes the Rollout's managed routes away at once, wherever they are. The reconcile that calls it ends
+// with a SetWeight, which puts none back. It is called before an abort's SetWeight and before the first pods exist, which
+// an error would both hold up: so it fails only if a route is known to be there and cannot be removed. A block that makes
+// no sense is SetWeight's to report.
+func (r *Router) RemoveManagedRoutes(ro *v1alpha1.Rollout) types.RpcError {
+	r.removed.note(ro)
+	e, err := r.connected()
+	if err != nil {
+		r.options.Log.Debug("managed routes not looked for", "rollout", ro.Namespace+"/"+ro.Name, "reason", err.Error())
+		return types.RpcError{}
 	}
-	r.warn(ro, ReasonError, text)
-	return types.RpcError{ErrorString: text}
+	targets := []engine.Target{{API: gloo.RouteTables{}, Namespace: ro.Namespace}}
+	if _, block, err := r.block(ro); err == nil {
+		if named, err := r.targets(ro, block); err == nil {
+			targets = named
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), callTime)
+	defer cancel()
+	in := intent.Intent{Owner: intent.Owner(ro, r.options.Bounds.Cluster), Namespace: ro.Namespace}
+	return r.answer(ro, e.RemoveManaged(ctx, in, targets))
 }
-
-// RemoveManagedRoutes has nothing to do, as there are no managed routes.
-func (r *Router) RemoveManagedRoutes(*v1alpha1.Rollout) types.RpcError { return types.RpcError{} }
 
 // call is one call of the controller, made sense of.
 type call struct {
@@ -186,6 +209,9 @@ func (r *Router) call(ro *v1alpha1.Rollout, weight int32, additional []v1alpha1.
 	targets, err := r.targets(ro, block)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
+	}
+	if r.removed.justNow(ro) {
+		in.Managed = nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), callTime)
 	defer cancel()

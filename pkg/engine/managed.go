@@ -1,0 +1,183 @@
+package engine
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
+)
+
+// OwnerLabel is the label of managed routes: whose they are.
+const OwnerLabel = "rollouts.argoproj.io/managed-by"
+
+// ownerLabelValue returns the value of OwnerLabel for a Rollout: its name, as far as a label has room for it, and a hash.
+func ownerLabelValue(owner string) string {
+	name := []byte(owner[bytes.LastIndexByte([]byte(owner), '/')+1:])
+	for i, c := range name {
+		if c == '.' {
+			name[i] = '-'
+		}
+	}
+	return fmt.Sprintf("%s-%.4x", name[:min(len(name), 54)], sha256.Sum256([]byte(owner)))
+}
+
+// managedPlan is what becomes of the managed routes of an object.
+type managedPlan struct {
+	patch []Operation
+	// added and removed are the names of routes.
+	added, removed []string
+	// newServices are Services that managed routes send to and that their source routes do not list.
+	newServices []NewService
+}
+
+// manage plans the managed routes of an object: those that the intent wants directly before each source route, in its
+// order, and no others of this Rollout's. Routes are wanted as their sources stand, so that they follow later edits.
+// Routes of other Rollouts may stand between.
+func (p *planner) manage(routes []Route, sources []Route) (managedPlan, []error) {
+	plan, faults := managedPlan{}, []error(nil)
+	capable := slices.DeleteFunc(slices.Clone(sources), func(r Route) bool { return r.Section == "" })
+	if len(p.in.Managed) > 0 && len(sources) > 0 && len(capable) == 0 {
+		return plan, []error{fmt.Errorf("only routes without headers match (%s), so no header route can be added; select an http route as well",
+			list(sources, func(r Route) string { return r.Place }, ", "))}
+	}
+	mine := ownerLabelValue(p.in.Owner)
+	names := p.namesOfOthers(routes, mine)
+	wanted := map[int][]json.RawMessage{} // by the index of the source route
+	kept := map[int]bool{}
+	for _, source := range capable {
+		spelt, err := p.managedRoutesOf(source, names, mine, &plan)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		run := runBefore(routes, source, mine)
+		if slices.EqualFunc(run, spelt, func(r Route, raw json.RawMessage) bool { return equalJSON(r.JSON, raw) }) {
+			for _, r := range run {
+				kept[r.Index] = true
+			}
+			continue
+		}
+		wanted[source.Index] = spelt
+	}
+	for _, r := range slices.Backward(routes) {
+		if r.Section == "" {
+			continue
+		}
+		for _, raw := range slices.Backward(wanted[r.Index]) {
+			plan.patch = append(plan.patch, Operation{Op: "add", Path: at(r.Section, r.Index), Value: raw})
+			plan.added = append(plan.added, r.Place)
+		}
+		if r.Owner == mine && !kept[r.Index] {
+			plan.patch = append(plan.patch, Operation{Op: "remove", Path: at(r.Section, r.Index)})
+			plan.removed = append(plan.removed, r.Place)
+		}
+	}
+	return plan, faults
+}
+
+// namesOfOthers returns the names that are taken, each with whether a user's route has it.
+func (p *planner) namesOfOthers(routes []Route, mine string) map[string]bool {
+	names := map[string]bool{}
+	for _, r := range routes {
+		if r.Name != "" && r.Owner != mine {
+			names[r.Name] = names[r.Name] || r.Owner == ""
+		}
+	}
+	return names
+}
+
+// managedRoutesOf spells the managed routes of one source, and takes their names.
+func (p *planner) managedRoutesOf(source Route, names map[string]bool, mine string, plan *managedPlan) ([]json.RawMessage, error) {
+	if len(p.in.Managed) == 0 {
+		return nil, nil
+	}
+	seats, err := p.seats(source)
+	if err != nil {
+		return nil, err
+	}
+	canary := seats[1]
+	entry := Entry{}
+	if canary.index >= 0 {
+		entry = source.Entries[canary.index]
+	} else {
+		from := source.Entries[max(seats[0].index, 0)]
+		if canary.destination, err = p.derive(source, from, canary); err != nil {
+			return nil, err
+		}
+		spelt, err := p.api.Spell(from, canary.destination)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", source.Place, err)
+		}
+		if entry.JSON, err = json.Marshal(spelt); err != nil {
+			return nil, fmt.Errorf("%s: %w", source.Place, err)
+		}
+	}
+	var spelt []json.RawMessage
+	for _, m := range p.in.Managed {
+		name, err := freeName(m.Name, names)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", source.Place, err)
+		}
+		raw, err := p.api.HeaderRoute(source, entry.JSON, m, name, map[string]string{OwnerLabel: mine})
+		if err != nil {
+			return nil, fmt.Errorf("%s: header route %q: %w", source.Place, m.Name, err)
+		}
+		if raw == nil { // no request that reaches the source can fit
+			continue
+		}
+		names[name] = false
+		spelt = append(spelt, raw)
+	}
+	if len(spelt) > 0 && canary.index < 0 && canary.destination.Kind == config.KindService {
+		plan.newServices = append(plan.newServices, NewService{Place: source.Place, Destination: canary.destination})
+	}
+	return spelt, nil
+}
+
+// freeName returns a name for a managed route: its own or, where another managed route of the object has that, the next
+// free of name-1, name-2 and so on. A user's route of the same name is an error.
+func freeName(name string, names map[string]bool) (string, error) {
+	if names[name] {
+		return "", fmt.Errorf("managed route %q: the table has a route of that name already; rename either", name)
+	}
+	free := name
+	for n := 1; ; n++ {
+		if _, taken := names[free]; !taken {
+			return free, nil
+		}
+		free = fmt.Sprintf("%s-%d", name, n)
+	}
+}
+
+// runBefore returns this Rollout's managed routes directly before a source route; other managed routes may stand between.
+func runBefore(routes []Route, source Route, mine string) []Route {
+	i := slices.IndexFunc(routes, func(r Route) bool { return r.Section == source.Section && r.Index == source.Index })
+	var run []Route
+	for i--; i >= 0 && routes[i].Section == source.Section && routes[i].Owner != ""; i-- {
+		if routes[i].Owner == mine {
+			run = append(run, routes[i])
+		}
+	}
+	slices.Reverse(run)
+	return run
+}
+
+// equalJSON reports whether two JSON texts hold equal values.
+func equalJSON(a, b json.RawMessage) bool {
+	x, errX := jsonTree(a)
+	y, errY := jsonTree(b)
+	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
+}
+
+// jsonTree decodes JSON, keeping numbers as they are written.
+func jsonTree(raw json.RawMessage) (any, error) {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	var tree any
+	err := decoder.Decode(&tree)
+	return tree, err
+}
