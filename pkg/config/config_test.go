@@ -87,6 +87,10 @@ func TestDecodeRefuses(t *testing.T) {
 		{"a near miss in a list", "routeTableSelector: {matchExpressions: [{kye: a, operator: Exists}]}",
 			`routeTableSelector.matchExpressions[0].kye: unknown field; did you mean key?; ` +
 				`routeTableSelector: labels and matchExpressions are no selector: key: Invalid value: "": name part must be non-empty; name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`},
+		{"a dotted path for a field", "routeTableSelector: {labels.app: demo}\nstable: {name.x: 1}",
+			"routeTableSelector.labels.app: unknown field; known here are labels, matchExpressions, name, namespace; " +
+				"stable.name.x: unknown field; known here are cluster, kind, name, namespace, port, subset; " +
+				"routeTableSelector: empty; set name, labels or matchExpressions"},
 		{"nothing like it", table + "routeSelector: {prefix: a}",
 			"routeSelector.prefix: unknown field; known here are labels, name; " +
 				"routeSelector: empty; set name or labels, or leave it out to take every route that forwards to stable"},

@@ -80,25 +80,27 @@ func siblings(path string) []string {
 	steps := strings.Split(path, ".")
 	for _, step := range steps[:len(steps)-1] {
 		step, _, _ = strings.Cut(step, "[")
-		for t = elem(fieldType(t, step)); t.Kind() == reflect.Slice; {
-			t = elem(t.Elem())
+		next, found := fieldType(t, step)
+		if !found { // the dot is part of the unknown field's name
+			break
 		}
+		t = next
 	}
 	return jsonfault.FieldNames(t)
 }
 
-func elem(t reflect.Type) reflect.Type {
-	if t.Kind() == reflect.Pointer {
-		return t.Elem()
-	}
-	return t
-}
-
-func fieldType(t reflect.Type, name string) reflect.Type {
+// fieldType returns the type that holds the fields of a struct's field, itself or as the element of a list; found is false
+// for one that has no fields of its own.
+func fieldType(t reflect.Type, name string) (of reflect.Type, found bool) {
 	for f := range t.Fields() {
-		if jsonfault.FieldName(f) == name {
-			return f.Type
+		if jsonfault.FieldName(f) != name {
+			continue
 		}
+		of = f.Type
+		for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
+			of = of.Elem()
+		}
+		return of, of.Kind() == reflect.Struct
 	}
-	return t
+	return nil, false
 }

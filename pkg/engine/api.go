@@ -69,9 +69,8 @@ type Route struct {
 	Listed, Empty bool
 	// Entries are the route's destinations; of a route without a list, the default one.
 	Entries []Entry
-	// HasDefault says that without its list the route would forward to the default destination Default.
-	HasDefault bool
-	Default    intent.Destination
+	// Default is the default destination that the route would forward to without its list; nil if there is none.
+	Default *Entry
 	// Fault says why the rest of the route cannot be read; nil if it can.
 	Fault error
 }

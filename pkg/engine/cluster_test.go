@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -28,6 +29,10 @@ type memoryCluster struct {
 	meddle func()
 	// forbidden are verbs that are not allowed; "list" forbids lists of all namespaces only.
 	forbidden []string
+	// failing is a verb that ends in an error.
+	failing string
+	// reverts says that patches are answered with what they were to change.
+	reverts bool
 }
 
 var _ engine.Cluster = &memoryCluster{}
@@ -82,6 +87,9 @@ func (c *memoryCluster) Get(_ context.Context, resource schema.GroupVersionResou
 }
 
 func (c *memoryCluster) List(_ context.Context, resource schema.GroupVersionResource, namespace string, selector labels.Selector) ([]engine.Object, error) {
+	if c.failing == "list" {
+		return nil, errors.New("the list failed")
+	}
 	if namespace == "" && slices.Contains(c.forbidden, "list") {
 		return nil, apierrors.NewForbidden(resource.GroupResource(), "", fmt.Errorf("in all namespaces"))
 	}
@@ -120,6 +128,9 @@ func (c *memoryCluster) Patch(_ context.Context, resource schema.GroupVersionRes
 		return engine.Object{}, apierrors.NewConflict(resource.GroupResource(), name, fmt.Errorf("changed meanwhile"))
 	}
 	c.writes++
+	if c.reverts {
+		raw = c.objects[i].JSON
+	}
 	c.put(raw)
 	return c.objects[i], nil
 }

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -48,21 +50,24 @@ type Engine struct {
 	Log     hclog.Logger
 
 	generations generations
+	// narrow says once that not every object can be listed.
+	narrow sync.Once
 }
 
-// Set brings every object of the targets to in, and puts at rest what the Rollout holds on objects that are not
-// selected any more. An object that cannot be served makes it fail, but does not keep the others from being served.
+// Set brings every object of the targets to in, and puts at rest what the Rollout holds on objects that are not selected
+// any more. An object that cannot be served makes it fail, but does not keep the others from being served.
 func (e *Engine) Set(ctx context.Context, in intent.Intent, targets []Target) error {
-	var faults []error
 	in, err := e.lookUp(ctx, in)
 	if err != nil {
 		return err
 	}
+	var faults []error
 	selected, known := map[string]bool{}, true
 	for _, target := range targets {
 		objects, err := e.find(ctx, target)
 		if err != nil {
-			faults, known = append(faults, err), false
+			faults = append(faults, err)
+			known = known && errors.Is(err, errNone)
 			continue
 		}
 		faults = append(faults, e.serve(ctx, in, target, objects)...)
@@ -71,7 +76,15 @@ func (e *Engine) Set(ctx context.Context, in intent.Intent, targets []Target) er
 		}
 	}
 	if known && !in.KeepWeights {
-		faults = append(faults, e.release(ctx, in, targets, selected)...)
+		leftBehind, err := e.leftBehind(ctx, in, targets, selected)
+		if err != nil {
+			faults = append(faults, err)
+		}
+		for _, l := range leftBehind {
+			if err := e.bring(ctx, l.api, l.object, Selection{None: true}, in); err != nil {
+				faults = append(faults, err)
+			}
+		}
 	}
 	return join(faults)
 }
@@ -83,7 +96,10 @@ func (e *Engine) RemoveManaged(ctx context.Context, in intent.Intent, targets []
 	var faults []error
 	done := map[string]bool{}
 	for _, target := range targets {
-		objects := e.reachable(ctx, target, in.Namespace)
+		objects, err := e.reachable(ctx, target, in.Namespace)
+		if err != nil {
+			e.Log.Debug("managed routes not looked for everywhere", "rollout", in.Owner, "reason", err.Error())
+		}
 		if target.Name != "" { // where lists are not permitted
 			if o, err := e.Cluster.Get(ctx, target.API.Resource(), target.Namespace, target.Name); err == nil {
 				objects = append(objects, o)
@@ -124,43 +140,51 @@ func (e *Engine) serve(ctx context.Context, in intent.Intent, target Target, obj
 	return faults
 }
 
-// release puts at rest what the Rollout holds on objects that are not selected.
-func (e *Engine) release(ctx context.Context, in intent.Intent, targets []Target, selected map[string]bool) []error {
-	var faults []error
+// holding is an object that a Rollout may hold something on, though it is not selected.
+type holding struct {
+	api    API
+	object Object
+}
+
+// leftBehind returns the objects that are not selected and on which the Rollout may hold something.
+func (e *Engine) leftBehind(ctx context.Context, in intent.Intent, targets []Target, selected map[string]bool) ([]holding, error) {
+	var found []holding
+	seen := maps.Clone(selected)
 	for _, target := range targets {
-		for _, o := range e.reachable(ctx, target, in.Namespace) {
-			name := objectName(target.API, o)
-			if selected[name] || !mayHold(target.API, o, in) {
-				continue
-			}
-			selected[name] = true
-			if err := e.bring(ctx, target.API, o, Selection{None: true}, in); err != nil {
-				faults = append(faults, err)
+		objects, err := e.reachable(ctx, target, in.Namespace)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range objects {
+			if name := objectName(target.API, o); !seen[name] && mayHold(target.API, o, in) {
+				seen[name] = true
+				found = append(found, holding{target.API, o})
 			}
 		}
 	}
-	return faults
+	return found, nil
 }
 
 // reachable lists the objects that may carry a record of the Rollout: those of all namespaces, or, where listing those is
 // not permitted, of the target's and the Rollout's own.
-func (e *Engine) reachable(ctx context.Context, target Target, namespace string) []Object {
+func (e *Engine) reachable(ctx context.Context, target Target, namespace string) ([]Object, error) {
 	resource := target.API.Resource()
-	objects, err := e.Cluster.List(ctx, resource, "", labels.Everything())
-	if err == nil {
-		return objects
+	all, err := e.Cluster.List(ctx, resource, "", labels.Everything())
+	if err == nil || !apierrors.IsForbidden(err) {
+		return all, err
 	}
-	e.Log.Debug("cannot look for what is left behind everywhere", "error", err.Error())
-	namespaces := []string{target.Namespace, namespace}
-	for _, ns := range slices.Compact(namespaces) {
+	e.narrow.Do(func() {
+		e.Log.Warn("what a change of selection leaves behind is only found in namespaces that may be listed", "reason", err.Error())
+	})
+	var objects []Object
+	for _, ns := range slices.Compact([]string{target.Namespace, namespace}) {
 		found, err := e.Cluster.List(ctx, resource, ns, labels.Everything())
-		if err != nil {
-			e.Log.Debug("cannot look for what is left behind", "namespace", ns, "error", err.Error())
-			continue
+		if err != nil && !apierrors.IsForbidden(err) {
+			return nil, err
 		}
 		objects = append(objects, found...)
 	}
-	return objects
+	return objects, nil
 }
 
 // Verdict is whether the cluster holds and serves what was asked for.
@@ -182,7 +206,7 @@ func (v Verdict) Fault() error { return join(v.Faults) }
 func (v *Verdict) fault(err error) { v.Faults = append(v.Faults, err) }
 
 // Verify tells whether every object of the targets is as in wants it and, with acceptance, whether the control plane has
-// accepted it as this process last wrote it.
+// accepted it as this process last wrote it; and whether nothing is left on objects that are not selected any more.
 func (e *Engine) Verify(ctx context.Context, in intent.Intent, targets []Target, acceptance bool) Verdict {
 	verdict := Verdict{}
 	in, err := e.lookUp(ctx, in)
@@ -190,31 +214,65 @@ func (e *Engine) Verify(ctx context.Context, in intent.Intent, targets []Target,
 		verdict.fault(err)
 		return verdict
 	}
+	selected, known := map[string]bool{}, true
 	for _, target := range targets {
 		objects, err := e.find(ctx, target)
 		if err != nil {
 			verdict.fault(err)
+			known = known && errors.Is(err, errNone)
 			continue
 		}
-		passedOver := 0
+		e.verify(&verdict, in, target, objects, acceptance)
 		for _, o := range objects {
-			plan, err := MakePlan(target.API, o, Selection{Routes: target.Routes}, in)
-			switch {
-			case errors.Is(err, ErrNoRoute) && target.Name == "" && passedOver+1 < len(objects):
-				passedOver++
-				continue
-			case err != nil:
-				verdict.fault(err)
-			case len(plan.Patch) > 0:
-				verdict.fault(fmt.Errorf("%s: it is not as it was set", objectName(target.API, o)))
-			}
-			if acceptance {
-				e.judge(&verdict, target.API, o)
-			}
+			selected[objectName(target.API, o)] = true
+		}
+	}
+	if !known {
+		return verdict
+	}
+	leftBehind, err := e.leftBehind(ctx, in, targets, selected)
+	if err != nil {
+		verdict.fault(err)
+	}
+	for _, l := range leftBehind {
+		if plan, err := MakePlan(l.api, l.object, Selection{None: true}, in); err != nil {
+			verdict.fault(err)
+		} else if len(plan.Patch) > 0 {
+			verdict.fault(fmt.Errorf("%s: it is not selected any more, and not at rest", objectName(l.api, l.object)))
 		}
 	}
 	return verdict
 }
+
+// verify adds what is to be said of the objects of one target to the verdict.
+func (e *Engine) verify(verdict *Verdict, in intent.Intent, target Target, objects []Object, acceptance bool) {
+	passedOver := 0
+	for _, o := range objects {
+		plan, err := MakePlan(target.API, o, Selection{Routes: target.Routes}, in)
+		switch {
+		case errors.Is(err, ErrNoRoute) && target.Name == "" && passedOver+1 < len(objects):
+			passedOver++
+			continue
+		case err != nil:
+			verdict.fault(err)
+		case len(plan.Patch) > 0:
+			verdict.fault(fmt.Errorf("%s: it is not as it was set", objectName(target.API, o)))
+		}
+		if acceptance {
+			e.judge(verdict, target.API, o)
+		}
+	}
+}
+
+// errNone says that a selection matches no object. It is an answer, where other errors leave it open.
+var errNone = errors.New("none")
+
+// noneError is an errNone in words.
+type noneError string
+
+func (e noneError) Error() string { return string(e) }
+
+func (noneError) Is(target error) bool { return target == errNone }
 
 // find reads the objects of a target. None is an error.
 func (e *Engine) find(ctx context.Context, target Target) ([]Object, error) {
@@ -222,14 +280,14 @@ func (e *Engine) find(ctx context.Context, target Target) ([]Object, error) {
 	if target.Name != "" {
 		o, err := e.Cluster.Get(ctx, resource, target.Namespace, target.Name)
 		if apierrors.IsNotFound(err) {
-			return nil, fmt.Errorf("%s %s/%s does not exist%s", target.API.Kind(), target.Namespace, target.Name, e.neighbours(ctx, target))
+			return nil, noneError(fmt.Sprintf("%s %s/%s does not exist%s", target.API.Kind(), target.Namespace, target.Name, e.neighbours(ctx, target)))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s %s/%s: %w", target.API.Kind(), target.Namespace, target.Name, err)
 		}
 		if target.Selector != nil && !target.Selector.Matches(labels.Set(o.Labels)) {
-			return nil, fmt.Errorf("%s: its labels do not match %s, as the config block wants; drop the labels there or add them here",
-				objectName(target.API, o), target.Selector)
+			return nil, noneError(fmt.Sprintf("%s: its labels do not match %s, as the config block wants; drop the labels there or add them here",
+				objectName(target.API, o), target.Selector))
 		}
 		return []Object{o}, nil
 	}
@@ -238,7 +296,7 @@ func (e *Engine) find(ctx context.Context, target Target) ([]Object, error) {
 		return nil, fmt.Errorf("%ss in namespace %s: %w", target.API.Kind(), target.Namespace, err)
 	}
 	if len(objects) == 0 {
-		return nil, fmt.Errorf("no %s in namespace %s matches %s%s", target.API.Kind(), target.Namespace, target.Selector, e.neighbours(ctx, target))
+		return nil, noneError(fmt.Sprintf("no %s in namespace %s matches %s%s", target.API.Kind(), target.Namespace, target.Selector, e.neighbours(ctx, target)))
 	}
 	return objects, nil
 }
@@ -261,7 +319,7 @@ func (e *Engine) lookUp(ctx context.Context, in intent.Intent) (intent.Intent, e
 	if len(in.Experiments) == 0 || in.KeepWeights {
 		return in, nil
 	}
-	names := []string{in.Stable.Name}
+	names := []string{in.Stable.Name, in.Canary.Name} // either may be the one that is listed
 	for _, experiment := range in.Experiments {
 		names = append(names, experiment.Destination.Name)
 	}
@@ -291,9 +349,10 @@ func (e *Engine) bring(ctx context.Context, api API, observed Object, selection 
 		if err := e.checkServices(ctx, plan.NewServices, in); err != nil {
 			return fmt.Errorf("%s: %w", objectName(api, observed), err)
 		}
-		err = e.send(ctx, api, observed, plan)
+		written, err := e.send(ctx, api, observed, plan)
 		if err == nil {
 			e.log(in, objectName(api, observed), plan)
+			return stillAsWritten(api, written, selection, in)
 		}
 		if apierrors.IsConflict(err) {
 			if fresh, getErr := e.Cluster.Get(ctx, api.Resource(), observed.Namespace, observed.Name); getErr != nil {
@@ -311,19 +370,32 @@ func (e *Engine) bring(ctx context.Context, api API, observed Object, selection 
 	return err
 }
 
+// stillAsWritten fails if an object that was just written is not as it was to be: something in the API server's way, such
+// as a webhook, has changed it back.
+func stillAsWritten(api API, written Object, selection Selection, in intent.Intent) error {
+	left, err := MakePlan(api, written, selection, in)
+	if err != nil {
+		return fmt.Errorf("after it was written: %w", err)
+	}
+	if len(left.Patch) > 0 {
+		return fmt.Errorf("%s: it was written and is not as it was to be; does an admission webhook change it back?", objectName(api, written))
+	}
+	return nil
+}
+
 // send patches an object on condition that it is still the one that was planned on.
-func (e *Engine) send(ctx context.Context, api API, observed Object, plan Plan) error {
+func (e *Engine) send(ctx context.Context, api API, observed Object, plan Plan) (Object, error) {
 	patch := append([]Operation{{Op: "replace", Path: "/metadata/resourceVersion", Value: observed.ResourceVersion}}, plan.Patch...)
 	data, err := json.Marshal(patch)
 	if err != nil {
-		return fmt.Errorf("%s: %w", objectName(api, observed), err)
+		return Object{}, fmt.Errorf("%s: %w", objectName(api, observed), err)
 	}
 	written, err := e.Cluster.Patch(ctx, api.Resource(), observed.Namespace, observed.Name, data)
 	if err != nil {
-		return fmt.Errorf("%s: %w", objectName(api, observed), err)
+		return Object{}, fmt.Errorf("%s: %w", objectName(api, observed), err)
 	}
 	e.generations.wrote(written)
-	return nil
+	return written, nil
 }
 
 // checkServices fails if a Service that is about to get traffic, or its port, is not there: Gloo answers 500 on such a
@@ -344,6 +416,9 @@ func (e *Engine) checkServices(ctx context.Context, services []NewService, in in
 			return fmt.Errorf("%s: Service %s/%s: %w", s.Place, d.Namespace, d.Name, err)
 		}
 		if _, found := service.Find(d.Port); !found {
+			if len(service.Ports) == 0 {
+				return fmt.Errorf("%s: Service %s/%s has no ports, so traffic cannot be sent to it; add one", s.Place, d.Namespace, d.Name)
+			}
 			if d.Port == nil {
 				return fmt.Errorf("%s: Service %s/%s has several ports (%s), and the route gives none; give stable a port there", s.Place, d.Namespace, d.Name, service)
 			}

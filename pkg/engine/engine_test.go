@@ -219,6 +219,79 @@ func TestSetAfterAChangeOfMind(t *testing.T) {
 	}
 }
 
+// What the selection leaves behind is found, or it is said that it was not.
+func TestSetFindsWhatIsLeftBehind(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		meddle  func(*memoryCluster)
+		targets []engine.Target
+		want    string
+		atRest  bool
+	}{
+		{"the label was taken off", func(c *memoryCluster) {
+			c.put([]byte(strings.Replace(string(c.objects[0].JSON), `"app":"x"`, `"app":"z"`, 1)))
+		}, byLabel(t, "app=x"), "no RouteTable in namespace apps matches app=x; there are a: correct the selector or create it", true},
+		{"another name was given", func(*memoryCluster) {}, byName("b"), "RouteTable apps/b does not exist; there are a: correct the selector or create it", true},
+		{"tables cannot be listed just now", func(c *memoryCluster) {
+			c.put([]byte(`{"metadata":{"namespace":"apps","name":"b"},"spec":{"http":[{"forwardTo":{"destinations":[{"ref":{"name":"web"}}]}}]}}`))
+			c.failing = "list"
+		}, byName("b"), "the list failed", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := tables([3]string{"a", "x", web})
+			if err := on(c).Set(context.Background(), canary(50), byName("a")); err != nil {
+				t.Fatal(err)
+			}
+			tt.meddle(c)
+			err := on(c).Set(context.Background(), canary(0), tt.targets)
+			if err == nil || err.Error() != tt.want {
+				t.Errorf("got  %v\nwant %s", err, tt.want)
+			}
+			if got := c.weights("a"); (got == "web -") != tt.atRest {
+				t.Errorf("a has %s", got)
+			}
+			if verdict := on(c).Verify(context.Background(), canary(0), tt.targets, false); verdict.Verified() {
+				t.Error("verified")
+			}
+		})
+	}
+}
+
+func TestSetNoticesWhatIsChangedBack(t *testing.T) {
+	c := tables([3]string{"a", "x", web})
+	c.reverts = true
+	err := on(c).Set(context.Background(), canary(50), byName("a"))
+	if want := "RouteTable apps/a: it was written and is not as it was to be; does an admission webhook change it back?"; err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
+func TestRemoveManaged(t *testing.T) {
+	c := tables([3]string{"a", "x", web}, [3]string{"b", "x", web})
+	in := canary(0)
+	in.Managed = []intent.ManagedRoute{{Name: "beta", Headers: []intent.HeaderMatch{{Name: "x-beta", Type: intent.Exact, Value: "1"}}}}
+	for _, name := range []string{"a", "b"} {
+		if err := on(c).Set(context.Background(), in, byName(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	writes := c.writes
+	for range 2 {
+		if err := on(c).RemoveManaged(context.Background(), canary(50), byName("a")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := c.weights("a") + "; " + c.weights("b"); got != "web -; web -" {
+		t.Errorf("left: %s", got)
+	}
+	if c.writes != writes+1 {
+		t.Errorf("%d writes, want 1: of b it was taken when a was selected no more", c.writes-writes)
+	}
+	if err := on(tables()).RemoveManaged(context.Background(), canary(50), byName("gone")); err != nil {
+		t.Errorf("without any table: %v", err)
+	}
+}
+
 // TestChangesOfMind is rules 4, 5 and 8 over several tables: whatever a Rollout selects and asks for, with whomever in
 // between, a call that succeeds leaves what is selected as asked and the rest at rest; one that fails writes nothing to
 // the tables that it names.

@@ -56,9 +56,11 @@ func (p *planner) nearMiss(found intent.Destination) string {
 	case found.Kind != stable.Kind:
 		return fmt.Sprintf("if that is meant, set destinationKind or stable.kind to %s", found.Kind)
 	case found.Namespace != stable.Namespace:
-		return fmt.Sprintf("if that is meant, the Rollout must be in namespace %s, or, for a kind other than SERVICE, set stable.namespace", found.Namespace)
+		return fmt.Sprintf("if that is meant, give it ref.namespace %s there (without one, the object's own is meant)", stable.Namespace)
 	case stable.Cluster != "" && found.Cluster != stable.Cluster:
 		return fmt.Sprintf("if that is meant, change stable.cluster, now %s", stable.Cluster)
+	case !stable.MatchesCluster(found):
+		return fmt.Sprintf("if that is meant, set stable.cluster to %s; the plugin's flag --cluster says %s", found.Cluster, stable.Home)
 	case stable.Port != nil && (found.Port == nil || *found.Port != *stable.Port):
 		return fmt.Sprintf("if that is meant, change stable.port, now %s", stable.Port)
 	default:

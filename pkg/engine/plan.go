@@ -109,6 +109,9 @@ func MakePlan(api API, observed Object, selection Selection, in intent.Intent) (
 		return Plan{}, fmt.Errorf("%s: %w", name, err)
 	}
 	plan.Patch = append(plan.Patch, remembered...)
+	if n := annotationSize(remembered); n > maxAnnotation {
+		return Plan{}, fmt.Errorf("%s: to remember what is changed takes %d bytes, more than an annotation may have (%d); narrow routeSelector or split the table", name, n, maxAnnotation)
+	}
 	return plan, plan.check(name)
 }
 
@@ -148,10 +151,37 @@ func (p *planner) routes(routes []Route, selection Selection) (plans []routePlan
 		}
 		plans = append(plans, rp)
 	}
+	faults = append(faults, p.unreadable(routes)...)
 	if len(sources) == 0 && !selection.None && len(faults) == 0 {
 		faults = append(faults, p.noRoute(routes, selection))
 	}
 	return plans, sources, faults
+}
+
+// unreadable returns the faults of routes that cannot be read, while one that the Rollout holds is not to be found: it may
+// be among them.
+func (p *planner) unreadable(routes []Route) []error {
+	if p.memory.mine == nil {
+		return nil
+	}
+	keys := map[string]bool{}
+	for _, r := range routes {
+		keys[r.Key] = r.Fault == nil
+	}
+	var faults []error
+	for _, h := range p.memory.mine.Held {
+		for _, key := range h.Routes {
+			if readable, found := keys[key]; !found || !readable {
+				for _, r := range routes {
+					if r.Fault != nil {
+						faults = append(faults, fmt.Errorf("%s: %w; mend it, since it may be a route that the Rollout has changed", r.Place, r.Fault))
+					}
+				}
+				return faults
+			}
+		}
+	}
+	return nil
 }
 
 // forwardsToUs reports whether a route forwards to stable, or, where the two alternate, to either.
@@ -171,8 +201,7 @@ func (p *planner) holds(r Route) bool {
 		if p.memory.mine.was(r.Key) != nil {
 			return p.wasMine(r, e)
 		}
-		alternates := p.memory.mine == nil && p.in.Alternating && (p.in.Stable.Matches(e.Destination) || p.in.Canary.Matches(e.Destination))
-		return e.Marked && (p.wasUsed(e) || alternates)
+		return p.made(r, e, nil) && p.wasUsed(e)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 )
 
@@ -70,6 +71,16 @@ func newRecord(roles map[string]role, routes map[string]spelling) *record {
 	return r
 }
 
+// sanitize makes weights unknown that no list of destinations can have given.
+func (s spelling) sanitize() {
+	for key, weight := range s {
+		if weight != nil && (*weight < 0 || *weight > math.MaxUint32) {
+			lost := unknown
+			s[key] = &lost
+		}
+	}
+}
+
 func (s spelling) equal(other spelling) bool {
 	return maps.EqualFunc(s, other, equalWeight)
 }
@@ -101,6 +112,7 @@ func recall(annotations map[string]string, owner string) memory {
 		if other == owner {
 			for _, h := range r.Held {
 				slices.Sort(h.Routes)
+				h.Was.sanitize()
 			}
 			m.mine = r
 			delete(m.others, other)
@@ -111,6 +123,23 @@ func recall(annotations map[string]string, owner string) memory {
 		}
 	}
 	return m
+}
+
+// maxAnnotation is how many bytes of annotation the plugin takes; an object may have 256 KiB in all.
+const maxAnnotation = 250 << 10
+
+// annotationSize returns how many bytes of annotation a patch from memory.patch writes.
+func annotationSize(patch []Operation) int {
+	size := 0
+	for _, op := range patch {
+		switch value := op.Value.(type) {
+		case string:
+			size += len(value)
+		case map[string]any:
+			size += len(fmt.Sprint(value[Annotation]))
+		}
+	}
+	return size
 }
 
 // patch returns what makes the annotation say mine for owner, where the object's annotations are those observed.

@@ -262,6 +262,9 @@ func (p *planner) restore(plan *routePlan) {
 		}
 		own := plan.seats[s.seat]
 		keep = keep || own.made
+		if s.index < 0 { // somebody took it out of the list
+			continue
+		}
 		if weight, listed := plan.was[own.destination.Key()]; listed && (weight == nil || *weight != unknown) {
 			restored[i].weight = weight
 		}
@@ -283,11 +286,11 @@ func (p *planner) restore(plan *routePlan) {
 // it away again.
 func (p *planner) isDefaulted(r Route, seats []seat, was spelling) bool {
 	for _, e := range r.Entries {
-		if !p.made(e, was) {
+		if !p.made(r, e, was) {
 			return false
 		}
 	}
-	return r.Listed && r.HasDefault && (was != nil && !p.in.Alternating || seats[0].destination.Matches(r.Default))
+	return r.Listed && r.Default != nil && (was != nil && !p.in.Alternating || seats[0].destination.Key() == r.Default.Key())
 }
 
 // onlyStable reports whether a form makes sense and gives nothing to any of the Rollout's destinations but stable.

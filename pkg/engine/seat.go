@@ -50,8 +50,12 @@ func (p *planner) seats(r Route) ([]seat, error) {
 				continue
 			}
 			if seats[n].index >= 0 {
+				other := r.Entries[seats[n].index]
+				if other.Key() == e.Key() {
+					return nil, fmt.Errorf("%s: lists %s twice; make one of the two", r.Place, e.Destination)
+				}
 				return nil, fmt.Errorf("%s: lists %s and %s, and either could be %s; set its port, subset or cluster in the config block",
-					r.Place, r.Entries[seats[n].index].Destination, e.Destination, seats[n].role)
+					r.Place, other.Destination, e.Destination, seats[n].role)
 			}
 			seats[n].index, taken = i, true
 		}
@@ -64,7 +68,7 @@ func (p *planner) seats(r Route) ([]seat, error) {
 		if i := seats[n].index; i >= 0 {
 			e := r.Entries[i]
 			seats[n].destination = e.Destination
-			seats[n].made = !r.Listed || p.made(e, was)
+			seats[n].made = !r.Listed || p.made(r, e, was)
 		}
 	}
 	return seats, nil
@@ -72,29 +76,49 @@ func (p *planner) seats(r Route) ([]seat, error) {
 
 // made reports whether the plugin added the entry to its route, which its owners then listed as was says. An entry that
 // somebody lists himself is his, whatever was there before, so it takes both: the mark that Spell leaves, for which an entry
-// with a subset has no room, and the memory. Where that is lost, the Rollout's being under way has to do in its place.
-func (p *planner) made(e Entry, was spelling) bool {
-	switch mine := p.memory.mine; {
-	case was != nil:
+// with a subset has no room, and the memory. Where that is lost, the mark has to be beyond doubt.
+func (p *planner) made(r Route, e Entry, was spelling) bool {
+	if was != nil {
 		_, listed := was[e.Key()]
 		return !listed && (e.Marked || len(e.Subset) > 0)
-	case mine != nil:
-		return e.Marked && mine.role(e) != roleForeign
-	default:
-		return e.Marked && (len(p.in.Used) > 0 || p.in.Alternating)
 	}
+	mine := p.memory.mine
+	return e.Marked && credible(r, e) && (mine == nil || mine.role(e) != roleForeign)
+}
+
+// credible reports whether a marked entry of a route must be the plugin's. Somebody else may spell what is the mark on
+// every entry, as a template would. The plugin has marked entries beside an unmarked one, or in a list that it wrote in
+// place of an unmarked default destination; and none that gets nothing, but for that one's copy.
+func credible(r Route, e Entry) bool {
+	if slices.ContainsFunc(r.Entries, func(e Entry) bool { return !e.Marked }) {
+		return e.Weight != nil && *e.Weight > 0
+	}
+	if r.Default == nil || r.Default.Marked {
+		return false
+	}
+	others := 0
+	for _, e := range r.Entries {
+		if r.Default.Key() == e.Key() {
+			continue
+		}
+		if e.Weight == nil || *e.Weight == 0 {
+			return false
+		}
+		others++
+	}
+	return others > 0
 }
 
 // wasMine reports whether the entry got its weight from the Rollout at an earlier call: the object remembers it, or, where
-// that was lost, the Rollout's status does.
+// that was lost, the plugin made it and the Rollout's status names it.
 func (p *planner) wasMine(r Route, e Entry) bool {
 	mine := p.memory.mine
 	if mine == nil {
-		return p.wasUsed(e)
+		return p.made(r, e, nil) && p.wasUsed(e)
 	}
 	was := mine.was(r.Key)
 	_, listed := was[e.Key()]
-	return mine.role(e) != roleForeign && (listed || p.made(e, was))
+	return mine.role(e) != roleForeign && (listed || p.made(r, e, was))
 }
 
 // wasUsed reports whether the Rollout's status says that the entry's destination got traffic beside stable.
@@ -135,6 +159,10 @@ func (p *planner) derive(r Route, source Entry, s seat) (intent.Destination, err
 		to.Cluster = source.Cluster
 	}
 	if s.role == roleExperiment {
+		if source.Cluster != "" && p.in.Cluster != "" && source.Cluster != p.in.Cluster {
+			return to, fmt.Errorf("%s: experiment Service %s runs in cluster %s and stable in %s; an experiment cannot have a weight there",
+				r.Place, to.Name, p.in.Cluster, source.Cluster)
+		}
 		port, err := p.in.ExperimentPort(source.Destination, to.Name)
 		if err != nil {
 			return to, fmt.Errorf("%s: %w", r.Place, err)

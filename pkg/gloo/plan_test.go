@@ -184,7 +184,7 @@ func TestPlanRefuses(t *testing.T) {
 		{name: "another kind", observed: route("{ref: {name: web}, kind: VIRTUAL_DESTINATION}"), in: canary(10),
 			want: `RouteTable apps/demo: none of its 1 routes forwards to stable Service apps/web (http[0] "all" forwards to VirtualDestination apps/web); http[0] "all" lists VirtualDestination apps/web: if that is meant, set destinationKind or stable.kind to VIRTUAL_DESTINATION`},
 		{name: "another namespace", observed: route(web), in: inNamespace("elsewhere"),
-			want: `RouteTable apps/demo: none of its 1 routes forwards to stable Service elsewhere/web (http[0] "all" forwards to Service apps/web:8080); http[0] "all" lists Service apps/web:8080: if that is meant, the Rollout must be in namespace apps, or, for a kind other than SERVICE, set stable.namespace`},
+			want: `RouteTable apps/demo: none of its 1 routes forwards to stable Service elsewhere/web (http[0] "all" forwards to Service apps/web:8080); http[0] "all" lists Service apps/web:8080: if that is meant, give it ref.namespace elsewhere there (without one, the object's own is meant)`},
 		{name: "another port", observed: route(web), in: withPort(80),
 			want: `RouteTable apps/demo: none of its 1 routes forwards to stable Service apps/web:80 (http[0] "all" forwards to Service apps/web:8080); http[0] "all" lists Service apps/web:8080: if that is meant, change stable.port, now 80`},
 		{name: "no route selected", observed: table("  http: [{name: a, labels: {x: 'y'}, forwardTo: {destinations: [{ref: {name: web}}]}}]\n"), in: canary(10),
@@ -213,7 +213,7 @@ func TestPlanRefuses(t *testing.T) {
 			want: `RouteTable apps/demo: http[0] "all": experiment Service apps/gone does not exist`},
 		{name: "several faults at once", in: canary(10),
 			observed: table("  http: [{name: a, forwardTo: {destinations: [{ref: {name: web}, subset: {v: '1'}}]}}, {name: b, forwardTo: {destinations: [{ref: {name: web}, weight: -1}]}}]\n"),
-			want:     `RouteTable apps/demo: http[0] "a": stable has a subset and no canary is listed; list it or set canary.subset; RouteTable apps/demo: http[1] "b": destinations[0]: weight -1 is negative`},
+			want:     `RouteTable apps/demo: http[0] "a": stable has a subset and no canary is listed; list it or set canary.subset; RouteTable apps/demo: http[1] "b": destinations[0]: weight -1 is no percentage`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			plan, err := engine.MakePlan(gloo.RouteTables{}, object(t, tt.observed), tt.selection, tt.in)

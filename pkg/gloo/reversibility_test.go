@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/gloo"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
@@ -95,5 +96,110 @@ func TestTwoRolloutsNeverHoldTheSameDestination(t *testing.T) {
 	want := `RouteTable apps/demo: http[0] "all": Service apps/web:8080 is being moved by Rollout apps/web as well; let that one finish, or remove it from annotation rollouts.argoproj.io/traffic-weights if it is gone`
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
+// The controller asks for weight 0 twice where the canary's pods are gone, and its status says until the end that the canary
+// has traffic. What belongs to others stays theirs, whatever it is called.
+func TestRestTwiceWithAnOldStatus(t *testing.T) {
+	const emptySubsets = "{ref: {name: web}, weight: 100, subset: {}}, {ref: {name: web-canary}, weight: 0, subset: {}}"
+	inCluster := func(in *intent.Intent) { in.Stable.Cluster, in.Canary.Cluster = "east", "east" }
+	for _, tt := range []struct {
+		name, table string
+		describe    func(*intent.Intent)
+	}{
+		{"the same names in another cluster", route("{ref: {name: web, cluster: east}, weight: 50}, {ref: {name: web, cluster: west}, weight: 30}, {ref: {name: web-canary, cluster: west}, weight: 20}"), inCluster},
+		{"the canary's name on another port", route("{ref: {name: web}, port: {number: 8080}, weight: 70}, {ref: {name: web-canary}, port: {number: 9090}, weight: 30}"),
+			func(in *intent.Intent) { in.Canary.Port = &config.Port{Number: 8080} }},
+		{"another subset of the same Service", route("{ref: {name: web}, subset: {v: '1'}, weight: 80}, {ref: {name: web}, subset: {v: legacy}, weight: 20}"),
+			func(in *intent.Intent) {
+				in.Canary = service("web")
+				in.Stable.Subset, in.Canary.Subset = map[string]string{"v": "1"}, map[string]string{"v": "2"}
+			}},
+		{"empty subsets spelt out everywhere", route(emptySubsets), func(*intent.Intent) {}},
+		{"empty subsets beside a default destination", table("  defaultDestination: {ref: {name: web}}\n  http: [{forwardTo: {destinations: [{ref: {name: web}, subset: {}}]}}]\n"), func(*intent.Intent) {}},
+		{"an empty subset of somebody else's", route("{ref: {name: web}}, {ref: {name: other}, weight: 20, subset: {}}"), func(*intent.Intent) {}},
+		{"two that alternate, with empty subsets", route(emptySubsets), func(in *intent.Intent) { in.Alternating = true }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			applied := object(t, tt.table)
+			in := func(share int) intent.Intent {
+				in := canary(share)
+				tt.describe(&in)
+				return in
+			}
+			aborted := in(0)
+			aborted.Used = []intent.Destination{aborted.Canary}
+			if got := after(t, applied, in(10), aborted, aborted, in(0), in(10), aborted, aborted); !same(got.JSON, applied.JSON) {
+				t.Errorf("the table is\n%s\nwhere it was\n%s", asYAML(got.JSON), asYAML(applied.JSON))
+			}
+		})
+	}
+}
+
+// A canary that was renamed keeps nothing; but what somebody lists under its old name on a route that the Rollout never
+// changed is his.
+func TestOldNamesOnNewRoutes(t *testing.T) {
+	in := canary(10)
+	in.Used = []intent.Destination{service("web-old")}
+	observed := object(t, route("{ref: {name: web}, weight: 60}, {ref: {name: web-old}, weight: 40}"))
+	want := spec(t, object(t, route("{ref: {name: web}, weight: 54}, {ref: {name: web-old}, weight: 40}, {ref: {name: web-canary}, subset: {}, weight: 6}")))
+	if got := spec(t, after(t, observed, in)); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestUnselectedRoutesAreLeftAlone(t *testing.T) {
+	observed := object(t, table("  http: [{name: one, forwardTo: {destinations: [{ref: {name: web}}]}}, {name: two, forwardTo: {destinations: [{ref: {name: web}, subset: {}, weight: 50}, {ref: {name: web-canary}, subset: {}, weight: 50}]}}]\n"))
+	plan, err := engine.MakePlan(gloo.RouteTables{}, observed, engine.Selection{Routes: &config.RouteSelector{Name: "one"}}, canary(10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, change := range plan.Changes {
+		if change.Place != `http[0] "one"` {
+			t.Errorf("%v", change)
+		}
+	}
+}
+
+func TestPingTakenOutMeanwhile(t *testing.T) {
+	in := canary(50)
+	in.Alternating = true
+	moved := after(t, object(t, route("{ref: {name: web}}")), in)
+	cut := fromJSON(t, []byte(strings.Replace(string(moved.JSON), `{"ref":{"name":"web"},"weight":50},`, "", 1)))
+	in.CanaryShare = 0
+	want := spec(t, object(t, route("{ref: {name: web}, subset: {}, weight: 100}")))
+	if got := spec(t, after(t, cut, in)); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestRoutesOfTheSameNameAreToldApart(t *testing.T) {
+	applied := object(t, table("  http:\n  - {name: a, forwardTo: {destinations: [{ref: {name: web}}]}}\n  - {name: a, forwardTo: {destinations: [{ref: {name: web}, weight: 60}, {ref: {name: other}, weight: 40}]}}\n"+
+		"  - {name: 'a#2', forwardTo: {destinations: [{ref: {name: web}, weight: 100}, {ref: {name: web-canary}, weight: 0}]}}\n"))
+	if got := after(t, applied, canary(10), canary(0)); !same(got.JSON, applied.JSON) {
+		t.Errorf("the table is\n%s\nwhere it was\n%s", asYAML(got.JSON), asYAML(applied.JSON))
+	}
+}
+
+// While a route cannot be read, it is not known whether it is one that was changed: nothing is forgotten.
+func TestChangedRouteThatCannotBeRead(t *testing.T) {
+	moved := after(t, object(t, table("  http: [{name: one, forwardTo: {destinations: [{ref: {name: web}}]}}, {name: two, forwardTo: {destinations: [{ref: {name: web}}]}}]\n")), canary(10))
+	broken := fromJSON(t, []byte(strings.Replace(string(moved.JSON), `"name":"two"`, `"name":"two","labels":{"a":5}`, 1)))
+	_, err := engine.MakePlan(gloo.RouteTables{}, broken, engine.Selection{Routes: &config.RouteSelector{Name: "one"}}, canary(0))
+	want := `RouteTable apps/demo: http[1]: labels: found a number, want a string; mend it, since it may be a route that the Rollout has changed`
+	if err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
+func TestAnnotationThatSaysNonsense(t *testing.T) {
+	moved := after(t, object(t, route("{ref: {name: web}}")), canary(10))
+	for _, nonsense := range []string{`-5`, `4294967297`} {
+		edited := fromJSON(t, []byte(strings.Replace(string(moved.JSON), `\"apps/web\":null`, `\"apps/web\":`+nonsense, 1)))
+		want := spec(t, object(t, route("{ref: {name: web}, weight: 100}")))
+		if got := spec(t, after(t, edited, canary(0))); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
 	}
 }

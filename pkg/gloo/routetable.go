@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -88,8 +89,8 @@ func (RouteTables) Routes(object json.RawMessage) ([]engine.Route, error) {
 	}
 	v := viewer{namespace: t.Metadata.Namespace, keys: map[string]int{}}
 	if present(t.Spec.DefaultDestination) {
-		v.fallback, v.fallbackFault = v.entry(t.Spec.DefaultDestination)
-		v.hasFallback = true
+		entry, err := v.entry(t.Spec.DefaultDestination)
+		v.fallback, v.fallbackFault = &entry, err
 	}
 	routes := make([]engine.Route, 0, len(t.Spec.HTTP)+len(t.Spec.TCP)+len(t.Spec.TLS))
 	for i, raw := range t.Spec.HTTP {
@@ -107,9 +108,8 @@ func (RouteTables) Routes(object json.RawMessage) ([]engine.Route, error) {
 // viewer turns the routes of one table into the engine's.
 type viewer struct {
 	namespace     string
-	fallback      engine.Entry
+	fallback      *engine.Entry // nil if there is none
 	fallbackFault error
-	hasFallback   bool
 	// keys counts the routes seen by key, so that alike ones get a number.
 	keys map[string]int
 }
@@ -142,30 +142,27 @@ func (v *viewer) route(section string, index int, raw json.RawMessage) engine.Ro
 		return r
 	}
 	r.List = fmt.Sprintf("/spec/%s/%d/forwardTo/destinations", section, index)
-	r.HasDefault, r.Default = v.hasFallback, v.fallback.Destination
+	r.Default = v.fallback
 	if list := body.ForwardTo.Destinations; list != nil && len(*list) > 0 {
 		r.Listed = true
 		r.Entries, r.Fault = v.entries(*list)
 		return r
 	}
 	r.Empty = body.ForwardTo.Destinations != nil
-	if r.Does = "forwards to nothing"; v.hasFallback {
-		r.Entries, r.Fault = []engine.Entry{v.fallback}, v.fallbackFault
+	if r.Does = "forwards to nothing"; v.fallback != nil {
+		r.Entries, r.Fault = []engine.Entry{*v.fallback}, v.fallbackFault
 	}
 	return r
 }
 
-// key identifies a route by its name or, if it has none, by its matchers; alike ones are counted.
+// key identifies a route by its name or, if it has none, by its matchers, and by which one of those alike it is.
 func (v *viewer) key(section, name string, matchers json.RawMessage) string {
-	key := section + "/" + name
+	alike := "/" + name
 	if name == "" {
-		key = fmt.Sprintf("%s#%.4x", section, sha256.Sum256(matchers))
+		alike = fmt.Sprintf("#%.4x", sha256.Sum256(matchers))
 	}
-	v.keys[key]++
-	if n := v.keys[key]; n > 1 {
-		key = fmt.Sprintf("%s#%d", key, n)
-	}
-	return key
+	v.keys[section+alike]++
+	return fmt.Sprintf("%s/%d%s", section, v.keys[section+alike], alike)
 }
 
 func (v *viewer) entries(list []json.RawMessage) ([]engine.Entry, error) {
@@ -203,8 +200,8 @@ func (v *viewer) entry(raw json.RawMessage) (engine.Entry, error) {
 	if err := jsonfault.Explain(kjson.UnmarshalCaseSensitivePreserveInts(raw, &d)); err != nil {
 		return engine.Entry{}, err
 	}
-	if d.Weight != nil && *d.Weight < 0 {
-		return engine.Entry{}, fmt.Errorf("weight %d is negative", *d.Weight)
+	if d.Weight != nil && (*d.Weight < 0 || *d.Weight > math.MaxUint32) {
+		return engine.Entry{}, fmt.Errorf("weight %d is no percentage", *d.Weight)
 	}
 	e := engine.Entry{Weight: d.Weight, JSON: raw, Marked: d.Subset != nil && len(d.Subset) == 0}
 	if d.Ref == nil {

@@ -14,8 +14,11 @@ import (
 // As a description, of what a Rollout means, an empty Cluster, a nil Port and a nil Subset stand for any. As read from an
 // object they stand for none.
 type Destination struct {
-	Kind      string
-	Cluster   string
+	Kind    string
+	Cluster string
+	// Home is, in a description without a Cluster, the cluster that a Service must be in: entries of others, which name
+	// another cluster, are not meant. Empty: any.
+	Home      string
 	Namespace string
 	Name      string
 	Port      *config.Port
@@ -25,9 +28,17 @@ type Destination struct {
 // Matches reports whether found, a destination as read from an object, is one that d describes.
 func (d Destination) Matches(found Destination) bool {
 	return d.Kind == found.Kind && d.Namespace == found.Namespace && d.Name == found.Name &&
-		(d.Cluster == "" || d.Cluster == found.Cluster) &&
+		d.MatchesCluster(found) &&
 		(d.Port == nil || found.Port != nil && *d.Port == *found.Port) &&
 		(d.Subset == nil || maps.Equal(d.Subset, found.Subset))
+}
+
+// MatchesCluster reports whether found is in a cluster that d, a description, means.
+func (d Destination) MatchesCluster(found Destination) bool {
+	if d.Cluster == "" && d.Home != "" && d.Kind == config.KindService {
+		return found.Cluster == "" || found.Cluster == d.Home
+	}
+	return d.Cluster == "" || d.Cluster == found.Cluster
 }
 
 // apart reports whether no destination can match both descriptions.

@@ -86,8 +86,8 @@ func Of(ro *v1alpha1.Rollout, c *config.Config, bounds Bounds, weight int32, add
 		MaxShare:    maxShare(ro),
 	}
 	stableService, canaryService := trafficrouting.GetStableAndCanaryServices(ro, true)
-	in.Stable = describe(ro, c, c.Stable, stableService)
-	in.Canary = describe(ro, c, c.Canary, canaryService)
+	in.Stable = describe(ro, c, c.Stable, stableService, bounds.Cluster)
+	in.Canary = describe(ro, c, c.Canary, canaryService, bounds.Cluster)
 
 	faults := in.destinationFaults(ro, c, bounds)
 	if err := in.addExperiments(additional); err != nil {
@@ -100,7 +100,7 @@ func Of(ro *v1alpha1.Rollout, c *config.Config, bounds Bounds, weight int32, add
 	if len(faults) > 0 {
 		return Intent{}, errors.New(strings.Join(faults, "; "))
 	}
-	in.Managed, in.Used = managed, used(ro)
+	in.Managed, in.Used = managed, used(ro, in)
 	return in, nil
 }
 
@@ -122,8 +122,9 @@ func maxShare(ro *v1alpha1.Rollout) int {
 	return 100
 }
 
-// describe returns the destination that a service of the Rollout and the block's description of it make together.
-func describe(ro *v1alpha1.Rollout, c *config.Config, given *config.Destination, service string) Destination {
+// describe returns the destination that a service of the Rollout and the block's description of it make together, where
+// the Rollout lives in cluster home, if that is known.
+func describe(ro *v1alpha1.Rollout, c *config.Config, given *config.Destination, service, home string) Destination {
 	d := config.Destination{}
 	if given != nil {
 		d = *given
@@ -131,6 +132,7 @@ func describe(ro *v1alpha1.Rollout, c *config.Config, given *config.Destination,
 	return Destination{
 		Kind:      first(d.Kind, c.DestinationKind, config.KindService),
 		Cluster:   d.Cluster,
+		Home:      home,
 		Namespace: first(d.Namespace, c.DestinationNamespace, ro.Namespace),
 		Name:      first(d.Name, service),
 		Port:      d.Port,
@@ -155,6 +157,9 @@ func (in Intent) destinationFaults(ro *v1alpha1.Rollout, c *config.Config, bound
 		if c.Stable != nil && c.Stable.Name != "" || c.Canary != nil && c.Canary.Name != "" {
 			faults = append(faults, "stable.name, canary.name: the Rollout uses pingPong, where the two services swap roles; leave the names out")
 		}
+	}
+	if in.Alternating && (in.Stable.Name == "" || in.Canary.Name == "") {
+		return append(faults, "the Rollout's spec.strategy.canary.pingPong lacks pingService or pongService; set both")
 	}
 	if in.Stable.Name == "" {
 		faults = append(faults, "the Rollout has no spec.strategy.canary.stableService; set it, or set stable.name in this block")
@@ -216,14 +221,23 @@ func (in *Intent) addExperiments(additional []v1alpha1.WeightDestination) error 
 	return nil
 }
 
-// used returns the services that the status says got traffic at the last call, but for stable.
-func used(ro *v1alpha1.Rollout) []Destination {
+// used returns the destinations that the status says got traffic at the last call, but for stable. The status names the
+// Rollout's services; where it has none, what the block names stands for them.
+func used(ro *v1alpha1.Rollout, in Intent) []Destination {
 	weights := ro.Status.Canary.Weights
 	if weights == nil {
 		return nil
 	}
 	var destinations []Destination
-	for _, w := range append([]v1alpha1.WeightDestination{weights.Canary}, weights.Additional...) {
+	if weights.Canary.Weight > 0 {
+		before := in.Canary
+		before.Name = first(weights.Canary.ServiceName, in.Canary.Name)
+		destinations = append(destinations, before, in.Canary)
+		if in.Alternating {
+			destinations = append(destinations, in.Stable)
+		}
+	}
+	for _, w := range weights.Additional {
 		if w.Weight > 0 && w.ServiceName != "" {
 			destinations = append(destinations, Destination{Kind: config.KindService, Namespace: ro.Namespace, Name: w.ServiceName})
 		}

@@ -42,6 +42,47 @@ func service(name string) intent.Destination {
 	return intent.Destination{Kind: config.KindService, Namespace: "apps", Name: name}
 }
 
+// inEast is a Service of cluster east.
+func inEast(name string) intent.Destination {
+	d := service(name)
+	d.Home = "east"
+	return d
+}
+
+func TestMatches(t *testing.T) {
+	found := intent.Destination{Kind: config.KindService, Cluster: "east", Namespace: "apps", Name: "web", Port: &config.Port{Number: 80}, Subset: map[string]string{"v": "1"}}
+	with := func(edit func(*intent.Destination)) intent.Destination {
+		d := service("web")
+		edit(&d)
+		return d
+	}
+	for _, tt := range []struct {
+		name string
+		d    intent.Destination
+		want bool
+	}{
+		{"any cluster, port and subset", service("web"), true},
+		{"another name", service("api"), false},
+		{"another kind", with(func(d *intent.Destination) { d.Kind = config.KindVirtualDestination }), false},
+		{"another namespace", with(func(d *intent.Destination) { d.Namespace = "else" }), false},
+		{"the cluster", with(func(d *intent.Destination) { d.Cluster = "east" }), true},
+		{"another cluster", with(func(d *intent.Destination) { d.Cluster = "west" }), false},
+		{"the home cluster", inEast("web"), true},
+		{"another home cluster", with(func(d *intent.Destination) { d.Home = "west" }), false},
+		{"a cluster other than home", with(func(d *intent.Destination) { d.Cluster, d.Home = "east", "west" }), true},
+		{"the port", with(func(d *intent.Destination) { d.Port = &config.Port{Number: 80} }), true},
+		{"another port", with(func(d *intent.Destination) { d.Port = &config.Port{Name: "http"} }), false},
+		{"the subset", with(func(d *intent.Destination) { d.Subset = map[string]string{"v": "1"} }), true},
+		{"no subset", with(func(d *intent.Destination) { d.Subset = map[string]string{} }), false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := tt.d.Matches(found); got != tt.want {
+				t.Errorf("%s matches %s: %v", tt.d, found, got)
+			}
+		})
+	}
+}
+
 func TestOf(t *testing.T) {
 	for _, tt := range []struct {
 		name       string
@@ -55,7 +96,7 @@ func TestOf(t *testing.T) {
 		{name: "services of the Rollout", rollout: byServices, weight: 10,
 			want: intent.Intent{Owner: "apps/web", Namespace: "apps", Stable: service("web"), Canary: service("web-canary"), CanaryShare: 10, MaxShare: 100}},
 		{name: "the cluster's name comes first", rollout: byServices, bounds: intent.Bounds{Cluster: "east"},
-			want: intent.Intent{Owner: "east/apps/web", Cluster: "east", Namespace: "apps", Stable: service("web"), Canary: service("web-canary"), MaxShare: 100}},
+			want: intent.Intent{Owner: "east/apps/web", Cluster: "east", Namespace: "apps", Stable: inEast("web"), Canary: inEast("web-canary"), MaxShare: 100}},
 		{name: "another kind in another namespace", rollout: byServices, block: "destinationKind: VIRTUAL_DESTINATION\ndestinationNamespace: mesh",
 			want: intent.Intent{Owner: "apps/web", Namespace: "apps", MaxShare: 100,
 				Stable: intent.Destination{Kind: config.KindVirtualDestination, Namespace: "mesh", Name: "web"},
@@ -87,7 +128,7 @@ metadata: {name: web, namespace: apps}
 spec: {strategy: {canary: {stableService: web, canaryService: web-canary}}}
 status: {canary: {weights: {canary: {serviceName: old-canary, weight: 20}, stable: {serviceName: web, weight: 70}, additional: [{serviceName: a, weight: 10}, {serviceName: b, weight: 0}]}}}
 `, want: intent.Intent{Owner: "apps/web", Namespace: "apps", Stable: service("web"), Canary: service("web-canary"), MaxShare: 100,
-			Used: []intent.Destination{service("old-canary"), service("a")}}},
+			Used: []intent.Destination{service("old-canary"), service("web-canary"), service("a")}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := intent.Of(rollout(t, tt.rollout), block(t, tt.block), tt.bounds, tt.weight, tt.additional)
@@ -116,6 +157,8 @@ func TestOfRefuses(t *testing.T) {
 		{name: "names under pingPong", rollout: `{metadata: {name: web, namespace: apps}, spec: {strategy: {canary: {pingPong: {pingService: a, pongService: b}}}}}`,
 			block: "stable: {name: c}",
 			want:  "stable.name, canary.name: the Rollout uses pingPong, where the two services swap roles; leave the names out"},
+		{name: "half a pingPong", rollout: `{metadata: {name: web, namespace: apps}, spec: {strategy: {canary: {pingPong: {pingService: a}}}}}`,
+			want: "the Rollout's spec.strategy.canary.pingPong lacks pingService or pongService; set both"},
 		{name: "one destination for both", rollout: byServices, block: "canary: {name: web, subset: {version: v2}}",
 			want: "stable and canary are both Service apps/web; they must differ in name, or each in its own subset, port or cluster"},
 		{name: "a Service elsewhere", rollout: byServices, block: "destinationNamespace: mesh",

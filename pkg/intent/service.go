@@ -73,7 +73,8 @@ func (in Intent) ExperimentPort(stable Destination, service string) (*config.Por
 
 // fits reports whether p, a port of an experiment's Service own, stands for the port of stable.
 func (in Intent) fits(p ServicePort, stable Destination, own Service) bool {
-	if known, found := in.Services[stable.Name]; found && stable.Kind == config.KindService {
+	here := stable.Cluster == "" || stable.Cluster == in.Cluster
+	if known, found := in.Services[stable.Name]; found && here && stable.Kind == config.KindService {
 		if port, found := known.Find(stable.Port); found {
 			return p.Target == port.Target || p.Name == port.Target
 		}

@@ -29,6 +29,8 @@ func (c *Client) explain(err error, verb string, resource schema.GroupVersionRes
 		return explained{err, fmt.Sprintf("API server %s did not answer in time when asked to %s %s %s", c.host, verb, resource.GroupResource(), where)}
 	case errors.As(err, &network) || errors.As(err, &unreachable):
 		return fmt.Errorf("API server %s cannot be reached: %w", c.host, err)
+	case apierrors.IsInternalError(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err):
+		return fmt.Errorf("API server %s is in trouble: %w", c.host, err)
 	default:
 		return err
 	}

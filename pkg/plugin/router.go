@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -167,10 +168,15 @@ func (r *Router) SetMirrorRoute(ro *v1alpha1.Rollout, route *v1alpha1.SetMirrorR
 // no sense is SetWeight's to report.
 func (r *Router) RemoveManagedRoutes(ro *v1alpha1.Rollout) types.RpcError {
 	r.removed.note(ro)
+	return r.answer(ro, r.removeManaged(ro))
+}
+
+func (r *Router) removeManaged(ro *v1alpha1.Rollout) (err error) {
+	defer r.guard(ro, &err)
 	e, err := r.connected()
 	if err != nil {
 		r.options.Log.Debug("managed routes not looked for", "rollout", ro.Namespace+"/"+ro.Name, "reason", err.Error())
-		return types.RpcError{}
+		return nil
 	}
 	targets := []engine.Target{{API: gloo.RouteTables{}, Namespace: ro.Namespace}}
 	if _, block, err := r.block(ro); err == nil {
@@ -181,7 +187,7 @@ func (r *Router) RemoveManagedRoutes(ro *v1alpha1.Rollout) types.RpcError {
 	ctx, cancel := context.WithTimeout(context.Background(), callTime)
 	defer cancel()
 	in := intent.Intent{Owner: intent.Owner(ro, r.options.Bounds.Cluster), Namespace: ro.Namespace}
-	return r.answer(ro, e.RemoveManaged(ctx, in, targets))
+	return e.RemoveManaged(ctx, in, targets)
 }
 
 // call is one call of the controller, made sense of.
@@ -192,8 +198,17 @@ type call struct {
 	targets []engine.Target
 }
 
+// guard turns a panic into err, so that what one Rollout brings about does not end the process for all of them.
+func (r *Router) guard(ro *v1alpha1.Rollout, err *error) {
+	if cause := recover(); cause != nil {
+		r.options.Log.Error("panic", "rollout", ro.Namespace+"/"+ro.Name, "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
+		*err = fmt.Errorf("the plugin has a bug that this Rollout brings out (%v); its log has the stack", cause)
+	}
+}
+
 // call works out what ro wants and does something about it.
-func (r *Router) call(ro *v1alpha1.Rollout, weight int32, additional []v1alpha1.WeightDestination, do func(context.Context, call) error) error {
+func (r *Router) call(ro *v1alpha1.Rollout, weight int32, additional []v1alpha1.WeightDestination, do func(context.Context, call) error) (err error) {
+	defer r.guard(ro, &err)
 	e, err := r.connected()
 	if err != nil {
 		return err
@@ -238,6 +253,9 @@ func (r *Router) block(ro *v1alpha1.Rollout) (string, *config.Config, error) {
 			return "", nil, fmt.Errorf("%s: %w", name, err)
 		}
 		return name, block, nil
+	}
+	if len(plugins) == 0 {
+		return "", nil, errors.New("the Rollout has no spec.strategy.canary.trafficRouting.plugins")
 	}
 	return "", nil, fmt.Errorf("the Rollout has no block %s in spec.strategy.canary.trafficRouting.plugins, only %s; rename it, or set the plugin's flag --name",
 		strings.Join(names, " or "), strings.Join(slices.Sorted(maps.Keys(plugins)), ", "))

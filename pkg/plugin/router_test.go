@@ -168,6 +168,23 @@ func TestTroubleBecomesAnEvent(t *testing.T) {
 	}
 }
 
+// broken is a cluster that brings a bug out.
+type broken struct{ engine.Cluster }
+
+func TestBugOfOneRolloutEndsNothing(t *testing.T) {
+	r := router(plugin.Options{Connect: func() (plugin.Connection, error) {
+		return plugin.Connection{Cluster: broken{}, Events: sink(nil)}, nil
+	}})
+	ro := rollout(t, "solo-io/glooplatform", "routeTableSelector: {name: demo}")
+	want := "the plugin has a bug that this Rollout brings out (runtime error: invalid memory address or nil pointer dereference); its log has the stack"
+	if got := r.SetWeight(ro, 10, nil).ErrorString; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if verified, err := r.VerifyWeight(ro, 10, nil); verified != types.NotVerified || err.HasError() {
+		t.Errorf("VerifyWeight = %v, %v", verified, err)
+	}
+}
+
 func TestVerifyOff(t *testing.T) {
 	ro := rollout(t, "solo-io/glooplatform", "{routeTableSelector: {name: demo}, verify: Off}")
 	if verified, err := router(plugin.Options{}).VerifyWeight(ro, 10, nil); verified != types.NotImplemented || err.HasError() {
