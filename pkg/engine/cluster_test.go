@@ -102,6 +102,14 @@ func (c *memoryCluster) List(_ context.Context, resource schema.GroupVersionReso
 	return found, nil
 }
 
+func (c *memoryCluster) Survey(ctx context.Context, resource schema.GroupVersionResource, namespace string) ([]engine.Object, error) {
+	objects, err := c.List(ctx, resource, namespace, labels.Everything())
+	for i := range objects {
+		objects[i].JSON = nil
+	}
+	return objects, err
+}
+
 func (c *memoryCluster) Patch(_ context.Context, resource schema.GroupVersionResource, namespace, name string, patch []byte) (engine.Object, error) {
 	if slices.Contains(c.forbidden, "patch") {
 		return engine.Object{}, apierrors.NewForbidden(resource.GroupResource(), name, fmt.Errorf("in namespace %s", namespace))

@@ -27,6 +27,8 @@ type Cluster interface {
 	Get(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (Object, error)
 	// List returns the objects in a namespace, or in all if it is empty, that a selector matches.
 	List(ctx context.Context, resource schema.GroupVersionResource, namespace string, selector labels.Selector) ([]Object, error)
+	// Survey returns the objects in a namespace, or in all if it is empty, with their metadata alone.
+	Survey(ctx context.Context, resource schema.GroupVersionResource, namespace string) ([]Object, error)
 	// Patch applies a JSON Patch and returns the object after it.
 	Patch(ctx context.Context, resource schema.GroupVersionResource, namespace, name string, patch []byte) (Object, error)
 	Service(ctx context.Context, namespace, name string) (intent.Service, error)
@@ -90,24 +92,15 @@ func (e *Engine) Set(ctx context.Context, in intent.Intent, targets []Target) er
 }
 
 // RemoveManaged takes the Rollout's managed routes out of every object that holds some, selected or not. It fails only
-// where some are known to be there and cannot be taken out.
+// where some are known to be there and cannot be taken out: what cannot be read is left to Set.
 func (e *Engine) RemoveManaged(ctx context.Context, in intent.Intent, targets []Target) error {
 	in.Managed, in.KeepWeights = nil, true
 	var faults []error
 	done := map[string]bool{}
 	for _, target := range targets {
-		objects, err := e.reachable(ctx, target, in.Namespace)
-		if err != nil {
-			e.Log.Debug("managed routes not looked for everywhere", "rollout", in.Owner, "reason", err.Error())
-		}
-		if target.Name != "" { // where lists are not permitted
-			if o, err := e.Cluster.Get(ctx, target.API.Resource(), target.Namespace, target.Name); err == nil {
-				objects = append(objects, o)
-			}
-		}
-		for _, o := range objects {
+		for _, o := range e.withManaged(ctx, in, target) {
 			name := objectName(target.API, o)
-			if done[name] || !mayHoldManaged(o, in) {
+			if done[name] {
 				continue
 			}
 			done[name] = true
@@ -117,6 +110,38 @@ func (e *Engine) RemoveManaged(ctx context.Context, in intent.Intent, targets []
 		}
 	}
 	return join(faults)
+}
+
+// withManaged returns the objects that have managed routes of the Rollout: those that a target selects, by their routes'
+// label, and others by their annotation.
+func (e *Engine) withManaged(ctx context.Context, in intent.Intent, target Target) []Object {
+	note := func(err error) {
+		e.Log.Debug("managed routes not looked for everywhere", "rollout", in.Owner, "reason", err.Error())
+	}
+	var objects []Object
+	if target.Name != "" || target.Selector != nil {
+		selected, err := e.find(ctx, target)
+		if err != nil {
+			note(err)
+		}
+		objects = selected
+	}
+	surveyed, err := e.reachable(ctx, target, in.Namespace, false)
+	if err != nil {
+		note(err)
+	}
+	for _, o := range surveyed {
+		if !recall(o.Annotations, in.Owner).managed {
+			continue
+		}
+		whole, err := e.whole(ctx, target.API, o)
+		if err != nil {
+			note(err)
+			continue
+		}
+		objects = append(objects, whole)
+	}
+	return slices.DeleteFunc(objects, func(o Object) bool { return !mayHoldManaged(o, in) })
 }
 
 // serve brings the objects of one target to in. Objects that were found by label and that never forward to stable are
@@ -146,30 +171,54 @@ type holding struct {
 	object Object
 }
 
-// leftBehind returns the objects that are not selected and on which the Rollout may hold something.
+// leftBehind returns the objects that are not selected and on which the Rollout may hold something. Their annotations tell
+// which those are. While the Rollout is under way, objects whose annotation was lost are looked at as a whole.
 func (e *Engine) leftBehind(ctx context.Context, in intent.Intent, targets []Target, selected map[string]bool) ([]holding, error) {
 	var found []holding
 	seen := maps.Clone(selected)
 	for _, target := range targets {
-		objects, err := e.reachable(ctx, target, in.Namespace)
+		objects, err := e.reachable(ctx, target, in.Namespace, len(in.Used) > 0)
 		if err != nil {
 			return nil, err
 		}
 		for _, o := range objects {
-			if name := objectName(target.API, o); !seen[name] && mayHold(target.API, o, in) {
-				seen[name] = true
-				found = append(found, holding{target.API, o})
+			name := objectName(target.API, o)
+			if seen[name] || !mayHold(target.API, o, in) {
+				continue
 			}
+			seen[name] = true
+			whole, err := e.whole(ctx, target.API, o)
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, holding{target.API, whole})
 		}
 	}
 	return found, nil
 }
 
-// reachable lists the objects that may carry a record of the Rollout: those of all namespaces, or, where listing those is
-// not permitted, of the target's and the Rollout's own.
-func (e *Engine) reachable(ctx context.Context, target Target, namespace string) ([]Object, error) {
-	resource := target.API.Resource()
-	all, err := e.Cluster.List(ctx, resource, "", labels.Everything())
+// whole reads an object of which only the metadata may be known.
+func (e *Engine) whole(ctx context.Context, api API, o Object) (Object, error) {
+	if o.JSON != nil {
+		return o, nil
+	}
+	read, err := e.Cluster.Get(ctx, api.Resource(), o.Namespace, o.Name)
+	if err != nil {
+		return o, fmt.Errorf("%s: %w", objectName(api, o), err)
+	}
+	return read, nil
+}
+
+// reachable returns the objects that may carry a record of the Rollout, in full or with their metadata alone: those of all
+// namespaces, or, where listing those is not permitted, of the target's and the Rollout's own.
+func (e *Engine) reachable(ctx context.Context, target Target, namespace string, full bool) ([]Object, error) {
+	list := func(ns string) ([]Object, error) {
+		if full {
+			return e.Cluster.List(ctx, target.API.Resource(), ns, labels.Everything())
+		}
+		return e.Cluster.Survey(ctx, target.API.Resource(), ns)
+	}
+	all, err := list("")
 	if err == nil || !apierrors.IsForbidden(err) {
 		return all, err
 	}
@@ -178,7 +227,7 @@ func (e *Engine) reachable(ctx context.Context, target Target, namespace string)
 	})
 	var objects []Object
 	for _, ns := range slices.Compact([]string{target.Namespace, namespace}) {
-		found, err := e.Cluster.List(ctx, resource, ns, labels.Everything())
+		found, err := list(ns)
 		if err != nil && !apierrors.IsForbidden(err) {
 			return nil, err
 		}

@@ -30,6 +30,8 @@ type managedPlan struct {
 	patch []Operation
 	// added and removed are the names of routes.
 	added, removed []string
+	// left says that there are managed routes of the Rollout afterwards.
+	left bool
 	// newServices are Services that managed routes send to and that their source routes do not list.
 	newServices []NewService
 }
@@ -55,6 +57,7 @@ func (p *planner) manage(routes []Route, sources []Route) (managedPlan, []error)
 			continue
 		}
 		run := runBefore(routes, source, mine)
+		plan.left = plan.left || len(spelt) > 0
 		if slices.EqualFunc(run, spelt, func(r Route, raw json.RawMessage) bool { return equalJSON(r.JSON, raw) }) {
 			for _, r := range run {
 				kept[r.Index] = true

@@ -101,10 +101,12 @@ func MakePlan(api API, observed Object, selection Selection, in intent.Intent) (
 	plan.Patch = append(plan.Patch, managed.patch...)
 	plan.Added, plan.Removed = managed.added, managed.removed
 	plan.NewServices = append(plan.NewServices, managed.newServices...)
-	if in.KeepWeights {
-		return plan, plan.check(name)
+	mine := remember(plans)
+	if in.KeepWeights && p.memory.mine != nil {
+		mine = *p.memory.mine
 	}
-	remembered, err := p.memory.patch(observed.Annotations, in.Owner, remember(plans))
+	mine.Managed = managed.left
+	remembered, err := p.memory.patch(observed.Annotations, in.Owner, mine)
 	if err != nil {
 		return Plan{}, fmt.Errorf("%s: %w", name, err)
 	}
@@ -207,7 +209,13 @@ func (p *planner) holds(r Route) bool {
 
 // mayHold reports whether the Rollout may have changed an object before; it does not read the object's routes.
 func mayHold(api API, o Object, in intent.Intent) bool {
-	return recall(o.Annotations, in.Owner).mine != nil || mayHoldManaged(o, in) || len(in.Used) > 0 && api.MayBeMarked(o.JSON)
+	return remembers(o, in) || mayHoldManaged(o, in) || len(in.Used) > 0 && api.MayBeMarked(o.JSON)
+}
+
+// remembers reports whether an object's annotation names the Rollout.
+func remembers(o Object, in intent.Intent) bool {
+	m := recall(o.Annotations, in.Owner)
+	return m.mine != nil || m.managed
 }
 
 // mayHoldManaged reports whether an object may hold managed routes of the Rollout.
@@ -216,7 +224,7 @@ func mayHoldManaged(o Object, in intent.Intent) bool {
 }
 
 // remember returns the record of what the Rollout holds after the plans.
-func remember(plans []routePlan) *record {
+func remember(plans []routePlan) record {
 	roles, routes := map[string]role{}, map[string]spelling{}
 	for _, plan := range plans {
 		if plan.was == nil {

@@ -15,9 +15,11 @@ const Annotation = "rollouts.argoproj.io/traffic-weights"
 // record is what one Rollout owns on an object.
 type record struct {
 	// Roles says what each destination, by its key, is to the Rollout.
-	Roles map[string]role `json:"roles"`
+	Roles map[string]role `json:"roles,omitempty"`
 	// Held are the routes whose weights the Rollout has changed.
-	Held []held `json:"held"`
+	Held []held `json:"held,omitempty"`
+	// Managed says that the object has managed routes of the Rollout.
+	Managed bool `json:"managed,omitempty"`
 }
 
 // held are routes whose destinations were given alike before the first change.
@@ -54,12 +56,9 @@ func (r *record) role(e Entry) role {
 	return r.Roles[e.Key()]
 }
 
-// newRecord returns the record of these roles and routes, or nil if there is nothing to remember.
-func newRecord(roles map[string]role, routes map[string]spelling) *record {
-	if len(routes) == 0 {
-		return nil
-	}
-	r := &record{Roles: roles}
+// newRecord returns the record of these roles and routes.
+func newRecord(roles map[string]role, routes map[string]spelling) record {
+	r := record{Roles: roles}
 	for _, key := range slices.Sorted(maps.Keys(routes)) {
 		same := func(h held) bool { return h.Was.equal(routes[key]) }
 		if i := slices.IndexFunc(r.Held, same); i >= 0 {
@@ -89,8 +88,10 @@ func equalWeight(a, b *int) bool { return (a == nil) == (b == nil) && (a == nil 
 
 // memory is the annotation of one object as one owner sees it.
 type memory struct {
-	// mine is the owner's record, nil if there is none.
+	// mine is the owner's record of weights, nil if there is none.
 	mine *record
+	// managed says that the owner has managed routes on the object.
+	managed bool
 	// holders says which other owner holds the destination with a key.
 	holders map[string]string
 	// others are the records of other owners, as they stand.
@@ -105,7 +106,7 @@ func recall(annotations map[string]string, owner string) memory {
 	}
 	for _, other := range slices.Sorted(maps.Keys(m.others)) {
 		r := &record{}
-		if json.Unmarshal(m.others[other], r) != nil || len(r.Held) == 0 {
+		if json.Unmarshal(m.others[other], r) != nil || len(r.Held) == 0 && !r.Managed {
 			delete(m.others, other)
 			continue
 		}
@@ -114,7 +115,9 @@ func recall(annotations map[string]string, owner string) memory {
 				slices.Sort(h.Routes)
 				h.Was.sanitize()
 			}
-			m.mine = r
+			if m.managed = r.Managed; len(r.Held) > 0 {
+				m.mine = r
+			}
 			delete(m.others, other)
 			continue
 		}
@@ -143,9 +146,9 @@ func annotationSize(patch []Operation) int {
 }
 
 // patch returns what makes the annotation say mine for owner, where the object's annotations are those observed.
-func (m memory) patch(observed map[string]string, owner string, mine *record) ([]Operation, error) {
+func (m memory) patch(observed map[string]string, owner string, mine record) ([]Operation, error) {
 	all := maps.Clone(m.others)
-	if mine != nil {
+	if len(mine.Held) > 0 || mine.Managed {
 		data, err := json.Marshal(mine)
 		if err != nil {
 			return nil, fmt.Errorf("annotation %s: %w", Annotation, err)

@@ -54,9 +54,22 @@ const listPage = "500"
 
 // List reads the objects that selector matches, of all namespaces if namespace is empty.
 func (c *Client) List(ctx context.Context, resource schema.GroupVersionResource, namespace string, selector labels.Selector) ([]engine.Object, error) {
+	return c.list(ctx, resource, namespace, selector, "application/json")
+}
+
+// Survey reads the metadata of all objects, of all namespaces if namespace is empty.
+func (c *Client) Survey(ctx context.Context, resource schema.GroupVersionResource, namespace string) ([]engine.Object, error) {
+	objects, err := c.list(ctx, resource, namespace, labels.Everything(), "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
+	for i := range objects {
+		objects[i].JSON = nil
+	}
+	return objects, err
+}
+
+func (c *Client) list(ctx context.Context, resource schema.GroupVersionResource, namespace string, selector labels.Selector, accept string) ([]engine.Object, error) {
 	var objects []engine.Object
 	for next := ""; ; {
-		request := c.rest.Get().AbsPath(path(resource, namespace, "")...).
+		request := c.rest.Get().AbsPath(path(resource, namespace, "")...).SetHeader("Accept", accept).
 			Param("labelSelector", selector.String()).Param("limit", listPage).Param("continue", next)
 		raw, err := c.do(ctx, request, "list", resource, namespace)
 		if err != nil {

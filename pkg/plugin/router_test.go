@@ -66,6 +66,10 @@ func (unreachable) List(context.Context, schema.GroupVersionResource, string, la
 	return nil, errors.New("asked")
 }
 
+func (unreachable) Survey(context.Context, schema.GroupVersionResource, string) ([]engine.Object, error) {
+	return nil, errors.New("asked")
+}
+
 // sink takes Events; a nil one loses them.
 type sink chan *corev1.Event
 
