@@ -5,15 +5,6 @@ BINARY := bin/rollouts-plugin-trafficrouter-glooplatform
 STATIC := -trimpath -ldflags '-s -w'
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
 
-# The race detector needs a C compiler, and Go turns cgo off where there is none.
-RACE = $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
-
-# Packages with property tests: only their test binaries know the flag -rapid.checks.
-PROPERTY = $(shell go list $(addprefix ./,$(sort $(dir $(shell grep -rl --include='*_test.go' '"pgregory.net/rapid"' pkg test)))))
-# Packages that bring a test bed of their own up, one after another.
-BEDS = $(shell go list $(addprefix ./,$(sort $(dir $(shell grep -rl --include='*_test.go' testbed test)))))
-REST = $(filter-out $(PROPERTY) $(BEDS),$(shell go list ./...))
-
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
@@ -22,11 +13,10 @@ demo: assets build ## a canary release, live, on this machine; KEEP=1 stays up a
 	@bin/demo $(if $(KEEP),-keep)
 
 test: assets ## all tests: unit, property (1,000 cases each), integration and end-to-end; with the race detector where it can be
-	@echo "unit, property (1,000 cases each), integration and end-to-end tests; race detector $(if $(RACE),on,off: no C compiler)"
-	@TESTBED=required go run ./test/tally $(RACE) $(REST) + $(RACE) $(PROPERTY) -rapid.checks=1000 + -p 1 -timeout 20m $(RACE) $(BEDS)
+	@sh test/all.sh
 
 unit: ## the quick tests, which need no assets
-	@TESTBED=off go test $(REST) $(PROPERTY)
+	@TESTBED=off go test $$(go list ./... | grep -v 'test/e2e\|test/testbed')
 
 lint: ## gofmt, go vet and golangci-lint, which is built the first time, for some four minutes
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt: $$unformatted"; exit 1; }
