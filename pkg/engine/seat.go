@@ -83,15 +83,16 @@ func (p *planner) made(r Route, e Entry, was spelling) bool {
 		return !listed && (e.Marked || len(e.Subset) > 0)
 	}
 	mine := p.memory.mine
-	return e.Marked && credible(r, e) && (mine == nil || mine.role(e) != roleForeign)
+	return e.Marked && p.credible(r, e) && (mine == nil || mine.role(e) != roleForeign)
 }
 
 // credible reports whether a marked entry of a route must be the plugin's. Somebody else may spell what is the mark on
 // every entry, as a template would. The plugin has marked entries beside an unmarked one, or in a list that it wrote in
-// place of an unmarked default destination; and none that gets nothing, but for that one's copy.
-func credible(r Route, e Entry) bool {
+// place of an unmarked default destination; and none that gets nothing, but for that one's copy and for what is stable now
+// and was canary when it was made.
+func (p *planner) credible(r Route, e Entry) bool {
 	if slices.ContainsFunc(r.Entries, func(e Entry) bool { return !e.Marked }) {
-		return e.Weight != nil && *e.Weight > 0
+		return e.Weight != nil && *e.Weight > 0 || p.in.Alternating && p.in.Stable.Matches(e.Destination)
 	}
 	if r.Default == nil || r.Default.Marked {
 		return false
