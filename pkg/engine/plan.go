@@ -102,6 +102,7 @@ func MakePlan(api API, observed Object, selection Selection, in intent.Intent) (
 	plan.Added, plan.Removed = managed.added, managed.removed
 	plan.NewServices = append(plan.NewServices, managed.newServices...)
 	mine := remember(plans)
+	mine.AtRest = in.AtRest() && len(mine.Held) > 0
 	if in.KeepWeights && p.memory.mine != nil {
 		mine = *p.memory.mine
 	}

@@ -18,6 +18,8 @@ type record struct {
 	Roles map[string]role `json:"roles,omitempty"`
 	// Held are the routes whose weights the Rollout has changed.
 	Held []held `json:"held,omitempty"`
+	// AtRest says that the Rollout has no release under way and only waits for others to restore a spelling.
+	AtRest bool `json:"atRest,omitempty"`
 	// Managed says that the object has managed routes of the Rollout.
 	Managed bool `json:"managed,omitempty"`
 }
@@ -94,6 +96,8 @@ type memory struct {
 	managed bool
 	// holders says which other owner holds the destination with a key.
 	holders map[string]string
+	// busy says that another owner has a release under way here.
+	busy bool
 	// others are the records of other owners, as they stand.
 	others map[string]json.RawMessage
 }
@@ -121,6 +125,7 @@ func recall(annotations map[string]string, owner string) memory {
 			delete(m.others, other)
 			continue
 		}
+		m.busy = m.busy || len(r.Held) > 0 && !r.AtRest
 		for key := range r.Roles {
 			m.holders[key] = other
 		}

@@ -275,7 +275,7 @@ func (p *planner) restore(plan *routePlan) {
 	case p.wakesNobody(plan.form, restored):
 		plan.form = restored
 	default:
-		keep = keep || len(p.memory.others) > 0
+		keep = keep || p.memory.busy
 	}
 	if !keep {
 		plan.was = nil
