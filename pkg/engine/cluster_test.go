@@ -144,6 +144,9 @@ func (c *memoryCluster) Patch(_ context.Context, resource schema.GroupVersionRes
 }
 
 func (c *memoryCluster) Service(_ context.Context, _, name string) (intent.Service, error) {
+	if c.failing == "service" {
+		return intent.Service{}, errors.New("the read failed")
+	}
 	service, found := c.services[name]
 	if !found {
 		return service, apierrors.NewNotFound(schema.GroupResource{Resource: "services"}, name)

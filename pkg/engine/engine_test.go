@@ -257,6 +257,50 @@ func TestSetFindsWhatIsLeftBehind(t *testing.T) {
 	}
 }
 
+// The annotation of a table that is not selected any more was lost: the Rollout's status and the mark tell.
+func TestSetFindsWhatIsLeftBehindWithoutItsAnnotation(t *testing.T) {
+	c := tables([3]string{"a", "x", web}, [3]string{"b", "x", web})
+	if err := on(c).Set(context.Background(), canary(50), byName("a")); err != nil {
+		t.Fatal(err)
+	}
+	c.put([]byte(strings.Replace(string(c.objects[0].JSON), engine.Annotation, "somebody/else", 1)))
+	in := canary(50)
+	in.Used = []intent.Destination{in.Canary}
+	if err := on(c).Set(context.Background(), in, byName("b")); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.weights("a"); got != "web 100" {
+		t.Errorf("a has %s", got)
+	}
+}
+
+// A table that is found by label and does not forward to stable any more is passed over, but not with the canary in it.
+func TestSetRestsWhatItPassesOver(t *testing.T) {
+	c := tables([3]string{"a", "x", web}, [3]string{"b", "x", "{ref: {name: web2}}"})
+	if err := on(c).Set(context.Background(), canary(50), byLabel(t, "app=x")); err != nil {
+		t.Fatal(err)
+	}
+	renamed := canary(50)
+	renamed.Stable.Name = "web2"
+	if err := on(c).Set(context.Background(), renamed, byLabel(t, "app=x")); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.weights("a") + "; " + c.weights("b"); got != "web -; web2 50, web-canary 50" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestSetSaysWhenServicesCannotBeRead(t *testing.T) {
+	c := tables([3]string{"a", "x", web})
+	c.failing = "service"
+	in := canary(10)
+	in.Experiments = []intent.Experiment{{Destination: in.Canary, Share: 10}}
+	err := on(c).Set(context.Background(), in, byName("a"))
+	if want := "Service apps/web: the read failed"; err == nil || err.Error() != want || c.writes > 0 {
+		t.Errorf("got %v, %d writes; want %s", err, c.writes, want)
+	}
+}
+
 func TestSetNoticesWhatIsChangedBack(t *testing.T) {
 	c := tables([3]string{"a", "x", web})
 	c.reverts = true

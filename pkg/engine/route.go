@@ -199,7 +199,7 @@ func observedForm(r Route, seats []seat) form {
 	return f
 }
 
-// check fails unless the form gives the Rollout's destinations exactly their weights, and everybody else what they had.
+// check fails unless the form gives the Rollout's destinations exactly their weights.
 // A weight of 0 is the same as none: beside a destination that gives none, it would share in what is left.
 func (p *planner) check(r Route, seats []seat, f form) error {
 	got, err := p.api.Effective(f.weights())
@@ -212,21 +212,7 @@ func (p *planner) check(r Route, seats []seat, f form) error {
 				r.Place, seats[s.seat].destination, seats[s.seat].weight)
 		}
 	}
-	before, err := p.api.Effective(r.weights())
-	if err == nil && !othersKeep(before, f, got) {
-		return fmt.Errorf("%s: the weights of other destinations cannot be kept; give each destination a weight", r.Place)
-	}
 	return nil
-}
-
-// othersKeep reports whether somebody else's entries get, but for a rounding, what they got before.
-func othersKeep(before []float64, f form, got []float64) bool {
-	for i, s := range f {
-		if s.seat < 0 && math.Abs(got[i]-before[s.index]) >= 1 {
-			return false
-		}
-	}
-	return true
 }
 
 // rest chooses how a route at rest is spelt: as it was given before the first change; or, where nothing is remembered, as

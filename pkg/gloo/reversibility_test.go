@@ -203,3 +203,33 @@ func TestAnnotationThatSaysNonsense(t *testing.T) {
 		}
 	}
 }
+
+// A weight that was not given may only be taken away again when nobody else's 0 would share in what is left.
+func TestRestWaitsForOthers(t *testing.T) {
+	api := func(share int) intent.Intent {
+		in := canary(share)
+		in.Owner, in.Stable, in.Canary = "apps/api", service("api"), service("api-canary")
+		return in
+	}
+	applied := object(t, route("{ref: {name: web}, weight: 50}, {ref: {name: api}}"))
+	waiting := after(t, applied, api(50), canary(100), api(0))
+	want := spec(t, object(t, route("{ref: {name: web}, weight: 0}, {ref: {name: api}, weight: 50}, {ref: {name: web-canary}, subset: {}, weight: 50}")))
+	if got := spec(t, waiting); got != want {
+		t.Errorf("while the other is at full weight\n%s\nwant\n%s", got, want)
+	}
+	if rested := after(t, waiting, canary(0), api(0)); !same(rested.JSON, applied.JSON) {
+		t.Errorf("at rest\n%s\nwant\n%s", asYAML(rested.JSON), asYAML(applied.JSON))
+	}
+}
+
+// Where the owners' own table keeps a 0 of somebody else's beside it, there is nothing to wait for.
+func TestRestDoesNotWaitForEver(t *testing.T) {
+	applied := object(t, route("{ref: {name: web}}, {ref: {name: other}, weight: 40}"))
+	moved := after(t, applied, canary(10))
+	edited := fromJSON(t, []byte(strings.Replace(string(moved.JSON), `{"ref":{"name":"other"},"weight":40}`, `{"ref":{"name":"other"},"weight":40},{"ref":{"name":"more"},"weight":0}`, 1)))
+	want := object(t, route("{ref: {name: web}, weight: 60}, {ref: {name: other}, weight: 40}, {ref: {name: more}, weight: 0}"))
+	got := after(t, edited, canary(0))
+	if spec(t, got) != spec(t, want) || got.Annotations[engine.Annotation] != "" {
+		t.Errorf("got\n%s\nwant\n%s", asYAML(got.JSON), asYAML(want.JSON))
+	}
+}
