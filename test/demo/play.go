@@ -152,7 +152,8 @@ func (d *demo) release(ctx context.Context, before routeTable) error {
 		}
 	}
 	const end = "released, so that Service demo now means the new version"
-	if err := d.await(ctx, end, 0, testbed.Healthy); err != nil {
+	// A Rollout is healthy once the new version is stable; the weights go back in the reconcile after that.
+	if err := d.await(ctx, end, 0, testbed.Healthy, testbed.CanaryWeight(0)); err != nil {
 		return err
 	}
 	if err := d.show(ctx, end, 0); err != nil {
@@ -162,14 +163,15 @@ func (d *demo) release(ctx context.Context, before routeTable) error {
 }
 
 // await waits for the Rollout and shows what the table says meanwhile.
-func (d *demo) await(ctx context.Context, title string, asked int, until testbed.Condition) error {
-	watched := testbed.Condition{Name: until.Name, Met: func(ro *v1alpha1.Rollout) bool {
-		if table, err := d.readTable(ctx); err == nil { // if not, the next look or the one after the waiting tells
+func (d *demo) await(ctx context.Context, title string, asked int, until ...testbed.Condition) error {
+	looking := testbed.Condition{Name: "a look at the table", Met: func(*v1alpha1.Rollout) bool {
+		table, err := d.readTable(ctx)
+		if err == nil {
 			d.screen.paint(reading{title: title, asked: asked, table: table.weights()})
 		}
-		return until.Met(ro)
+		return err == nil
 	}}
-	_, err := d.bed.WaitFor(ctx, rolloutKey, watched)
+	_, err := d.bed.WaitFor(ctx, rolloutKey, append([]testbed.Condition{looking}, until...)...)
 	return err
 }
 
