@@ -46,9 +46,7 @@ func (RouteTables) HeaderRoute(source engine.Route, canary json.RawMessage, m in
 	}
 	delete(entry, "weight")
 	all := maps.Clone(labels)
-	for key, value := range source.Labels {
-		all[key] = value
-	}
+	maps.Copy(all, source.Labels)
 	for _, set := range []struct {
 		in    map[string]json.RawMessage
 		field string

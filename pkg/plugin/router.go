@@ -136,9 +136,9 @@ func (r *Router) UpdateHash(*v1alpha1.Rollout, string, string, []v1alpha1.Weight
 	return types.RpcError{}
 }
 
-// SetHeaderRoute brings the managed routes to what the Rollout's steps say by now, of which route is the last. It does
+// SetHeaderRoute brings the managed routes to what the Rollout's steps say by now, the present one included. It does
 // nothing while no update is under way: after an abort the controller calls it for a first step all the same.
-func (r *Router) SetHeaderRoute(ro *v1alpha1.Rollout, route *v1alpha1.SetHeaderRoute) types.RpcError {
+func (r *Router) SetHeaderRoute(ro *v1alpha1.Rollout, _ *v1alpha1.SetHeaderRoute) types.RpcError {
 	return r.answer(ro, r.call(ro, 0, nil, func(ctx context.Context, c call) error {
 		c.in.KeepWeights = true
 		return c.engine.Set(ctx, c.in, c.targets)
