@@ -160,22 +160,22 @@ func TestDemo(t *testing.T) {
 			t.Errorf("exit code %d after Ctrl-C, want 0: it was asked to stay until then\n%s", code, &p.stderr)
 		}
 	})
-	t.Run("ended while starting", func(t *testing.T) {
-		t.Parallel()
-		p := start(t, plugin)
-		p.readUntil(t, "API server up")
-		if code := p.end(t, syscall.SIGTERM); code != exitInterrupted {
-			t.Errorf("exit code %d, want %d\n%s", code, exitInterrupted, &p.stderr)
-		}
-	})
-	t.Run("ended while releasing", func(t *testing.T) {
-		t.Parallel()
-		p := start(t, plugin)
-		p.readUntil(t, "setWeight 10")
-		if code := p.end(t, os.Interrupt); code != exitInterrupted {
-			t.Errorf("exit code %d, want %d\n%s", code, exitInterrupted, &p.stderr)
-		}
-	})
+	for name, tt := range map[string]struct {
+		line string // that is waited for
+		sig  os.Signal
+	}{
+		"ended while starting":  {"API server up", syscall.SIGTERM},
+		"ended while releasing": {"setWeight 10", os.Interrupt},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := start(t, plugin)
+			p.readUntil(t, tt.line)
+			if code := p.end(t, tt.sig); code != exitInterrupted {
+				t.Errorf("exit code %d, want %d\n%s", code, exitInterrupted, &p.stderr)
+			}
+		})
+	}
 }
 
 // checkShares compares what was measured with what was asked for: of 1,000 requests at 50 percent, 7.9 points are five
