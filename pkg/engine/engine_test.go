@@ -274,6 +274,25 @@ func TestSetFindsWhatIsLeftBehindWithoutItsAnnotation(t *testing.T) {
 	}
 }
 
+func TestSetSaysWhatItCannotPutAtRest(t *testing.T) {
+	c := tables([3]string{"a", "x", "{ref: {name: web}, weight: 60}, {ref: {name: other}, weight: 40}"}, [3]string{"b", "x", web})
+	if err := on(c).Set(context.Background(), canary(50), byName("a")); err != nil {
+		t.Fatal(err)
+	}
+	c.put([]byte(strings.Replace(string(c.objects[0].JSON), `{"ref":{"name":"web"},"weight":30},`, "", 1)))
+	err := on(c).Set(context.Background(), canary(50), byName("b"))
+	want := `RouteTable apps/a: http[0] "all": still holds Service apps/web-canary but forwards to stable no more; list stable again, or take the others out`
+	if err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	if got := c.weights("b"); got != "web 50, web-canary 50" {
+		t.Errorf("b has %s", got)
+	}
+	if verdict := on(c).Verify(context.Background(), canary(50), byName("b"), false); verdict.Verified() {
+		t.Error("verified")
+	}
+}
+
 // A table that is found by label and does not forward to stable any more is passed over, but not with the canary in it.
 func TestSetRestsWhatItPassesOver(t *testing.T) {
 	c := tables([3]string{"a", "x", web}, [3]string{"b", "x", "{ref: {name: web2}}"})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/kube"
 )
 
@@ -92,5 +94,37 @@ func TestListReadsAllPages(t *testing.T) {
 	}
 	if len(objects) != 2 || objects[0].Name != "a" || objects[1].Name != "b" || !strings.Contains(string(objects[1].JSON), "9007199254740993") {
 		t.Errorf("got %v", objects)
+	}
+}
+
+func TestPatchIsAJSONPatch(t *testing.T) {
+	c, _ := client(t, func(w http.ResponseWriter, r *http.Request) {
+		if got := r.Method + " " + r.URL.Path + " " + r.Header.Get("Content-Type"); got != "PATCH /apis/networking.gloo.solo.io/v2/namespaces/gloo-mesh/routetables/demo application/json-patch+json" {
+			t.Errorf("asked for %s", got)
+		}
+		fmt.Fprint(w, `{"metadata":{"namespace":"gloo-mesh","name":"demo","uid":"u","resourceVersion":"6","generation":3}}`)
+	})
+	o, err := c.Patch(context.Background(), routeTables, "gloo-mesh", "demo", []byte(`[]`))
+	if err != nil || o.UID != "u" || o.ResourceVersion != "6" || o.Generation != 3 {
+		t.Errorf("got %+v, %v", o, err)
+	}
+}
+
+func TestServicePorts(t *testing.T) {
+	c, _ := client(t, func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"spec":{"ports":[{"name":"http","port":80,"targetPort":"web"},{"port":81,"targetPort":8081}]}}`)
+	})
+	got, err := c.Service(context.Background(), "apps", "web")
+	want := intent.Service{Ports: []intent.ServicePort{{Number: 80, Name: "http", Target: "web"}, {Number: 81, Target: "8081"}}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v; want %+v", got, err, want)
+	}
+}
+
+func TestTroubleOfTheServerNamesIt(t *testing.T) {
+	c, host := client(t, status(503, "ServiceUnavailable", "the server is currently unable to handle the request", `{}`))
+	_, err := c.Get(context.Background(), routeTables, "gloo-mesh", "demo")
+	if want := "API server " + host + " is in trouble: the server is currently unable to handle the request"; err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }

@@ -172,6 +172,66 @@ func TestTroubleBecomesAnEvent(t *testing.T) {
 	}
 }
 
+// oneTable is a cluster with one RouteTable, which notes what it is asked for.
+type oneTable struct {
+	engine.Cluster
+	asked   []string
+	patches []string
+}
+
+const twoRoutes = `{"metadata":{"namespace":"gloo-mesh","name":"demo"},"spec":{"http":[` +
+	`{"name":"one","labels":{"route":"demo"},"forwardTo":{"destinations":[{"ref":{"name":"web","namespace":"apps"}},{"ref":{"name":"web-canary","namespace":"apps"}}]}},` +
+	`{"name":"two","forwardTo":{"destinations":[{"ref":{"name":"web","namespace":"apps"}},{"ref":{"name":"web-canary","namespace":"apps"}}]}}]}}`
+
+func (c *oneTable) Get(_ context.Context, _ schema.GroupVersionResource, namespace, name string) (engine.Object, error) {
+	c.asked = append(c.asked, namespace+"/"+name)
+	return engine.Object{Namespace: "gloo-mesh", Name: "demo", JSON: json.RawMessage(twoRoutes)}, nil
+}
+
+func (c *oneTable) List(_ context.Context, _ schema.GroupVersionResource, namespace string, selector labels.Selector) ([]engine.Object, error) {
+	c.asked = append(c.asked, namespace+" "+selector.String())
+	return []engine.Object{{Namespace: "gloo-mesh", Name: "demo", JSON: json.RawMessage(twoRoutes)}}, nil
+}
+
+func (c *oneTable) Survey(context.Context, schema.GroupVersionResource, string) ([]engine.Object, error) {
+	return nil, nil
+}
+
+func (c *oneTable) Patch(_ context.Context, _ schema.GroupVersionResource, _, _ string, patch []byte) (engine.Object, error) {
+	c.patches = append(c.patches, string(patch))
+	return engine.Object{}, errors.New("patched")
+}
+
+func TestSelectorsOfTheBlock(t *testing.T) {
+	for _, tt := range []struct{ name, block, asked, touches string }{
+		{"by name, all routes", "routeTableSelector: {name: demo, namespace: gloo-mesh}", "gloo-mesh/demo", "/spec/http/0/ /spec/http/1/"},
+		{"in the Rollout's namespace", "routeTableSelector: {name: demo}", "apps/demo", "/spec/http/0/ /spec/http/1/"},
+		{"by labels and expressions, one route", "routeTableSelector: {labels: {app: demo}, matchExpressions: [{key: env, operator: Exists}]}\nrouteSelector: {labels: {route: demo}}",
+			"apps app=demo,env", "/spec/http/0/"},
+		{"the first release's keys, one route by name", "routeTableName: demo\nrouteTableNamespace: gloo-mesh\nrouteSelector: {name: two}", "gloo-mesh/demo", "/spec/http/1/"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := &oneTable{}
+			r := router(plugin.Options{Connect: func() (plugin.Connection, error) { return plugin.Connection{Cluster: c, Events: sink(nil)}, nil }})
+			if got := r.SetWeight(rollout(t, "solo-io/glooplatform", tt.block), 10, nil).ErrorString; got != "RouteTable gloo-mesh/demo: patched" {
+				t.Fatal(got)
+			}
+			if c.asked[0] != tt.asked {
+				t.Errorf("asked for %q, want %q", c.asked[0], tt.asked)
+			}
+			var touched []string
+			for _, path := range []string{"/spec/http/0/", "/spec/http/1/"} {
+				if strings.Contains(c.patches[0], path) {
+					touched = append(touched, path)
+				}
+			}
+			if got := strings.Join(touched, " "); got != tt.touches {
+				t.Errorf("touches %s, want %s", got, tt.touches)
+			}
+		})
+	}
+}
+
 // broken is a cluster that brings a bug out.
 type broken struct{ engine.Cluster }
 
