@@ -65,7 +65,7 @@ func TestErrorsOfAFirstDeployment(t *testing.T) {
 		{
 			"stable is in another namespace",
 			setup{tables: forwarding("{ref: {name: web, namespace: shops}}")},
-			`http[0] "all" lists Service shops/web: if that is meant, the Rollout must be in namespace shops`,
+			`http[0] "all" lists Service shops/web: if that is meant, give it ref.namespace NAMESPACE there`,
 		},
 		{
 			"no such route",
