@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/hashicorp/go-hclog"
 	"k8s.io/apimachinery/pkg/labels"
@@ -175,7 +176,9 @@ func TestSetPlansAfreshOnConflict(t *testing.T) {
 	}
 }
 
-func TestSetIsPatient(t *testing.T) {
+func TestSetIsPatient(t *testing.T) { synctest.Test(t, setIsPatient) } // in no time
+
+func setIsPatient(t *testing.T) {
 	c := tables([3]string{"a", "x", web})
 	left := 15
 	c.meddle = func() {
