@@ -26,7 +26,7 @@ func TestPluginIsKilled(t *testing.T) {
 	t.Parallel()
 	for _, shape := range shapes { // one after the other: they have one process
 		t.Run(shape.name, func(t *testing.T) {
-			d := setup{tables: file(t, shape.tables), plugin: mortal, steps: stepsTo(10, 50)}.begin(t)
+			d := setup{tables: file(t, shape.tables), plugin: mortal}.begin(t)
 			d.release("web:2")
 			d.reaches(10)
 			before, err := bed.Controller.PluginPID(mortal)
@@ -52,7 +52,7 @@ func TestPluginIsKilled(t *testing.T) {
 
 // A controller that starts again in the middle of a release brings a new plugin with it.
 func TestControllerRestarts(t *testing.T) { // alone: the other tests would lose it as well
-	d := setup{steps: stepsTo(10, 50)}.begin(t)
+	d := setup{}.begin(t)
 	d.release("web:2")
 	d.reaches(10)
 	if err := bed.Controller.Restart(t.Context()); err != nil {
@@ -90,8 +90,6 @@ func TestSomeoneEditsTheTable(t *testing.T) {
 	inBothShapes(t, func(t *testing.T, s setup) {
 		d := s.begin(t)
 		d.release("web:2")
-		d.reaches(0)
-		d.promote()
 		d.reaches(10)
 
 		d.someoneEdits("demo", func(table *unstructured.Unstructured) {
@@ -122,8 +120,6 @@ func TestSomeoneEditsTheTable(t *testing.T) {
 		d.serves("/demo", shares{"web:1": 50, "web:2": 50})
 		d.serves("/demo/partner", shares{"partner": 100})
 		d.promote()
-		d.reaches(100)
-		d.promote()
 		d.completes("web:2")
 	})
 }
@@ -134,13 +130,9 @@ func TestSomeoneKeepsEditingTheTable(t *testing.T) {
 		d := s.begin(t)
 		rest := d.someoneKeepsEditing("demo")
 		d.release("web:2")
-		d.reaches(0)
-		d.promote()
 		d.reaches(10)
 		d.promote()
 		d.reaches(50)
-		d.promote()
-		d.reaches(100)
 		rest()
 		d.promote()
 		d.completes("web:2")
@@ -175,15 +167,11 @@ func TestSomeoneAppliesTheTableAgain(t *testing.T) {
 	inBothShapes(t, func(t *testing.T, s setup) {
 		d := s.begin(t)
 		d.release("web:2")
-		d.reaches(0)
-		d.promote()
 		d.reaches(10)
 		d.Apply(s.tables)
 		d.promote()
 		d.reaches(50)
 		d.serves("/demo", shares{"web:1": 50, "web:2": 50})
-		d.promote()
-		d.reaches(100)
 		d.promote()
 		d.completes("web:2")
 	})
@@ -202,8 +190,6 @@ func TestAnnotationIsDeleted(t *testing.T) {
 			t.Parallel()
 			d := setup{tables: file(t, tt.tables)}.begin(t)
 			d.release("web:2")
-			d.reaches(0)
-			d.promote()
 			d.reaches(10)
 			d.changes("demo", func(table *unstructured.Unstructured) {
 				annotations := table.GetAnnotations()
@@ -217,8 +203,6 @@ func TestAnnotationIsDeleted(t *testing.T) {
 			d.reaches(50)
 			d.serves("/demo", shares{"web:1": 50, "web:2": 50})
 			d.serves("/shop", shares{"web:1": 30, "web:2": 30, "partner": 40})
-			d.promote()
-			d.reaches(100)
 			d.promote()
 			d.remembers("demo", func(table *unstructured.Unstructured) {
 				tt.rewrite(routeNamed(table, "demo")["forwardTo"].(map[string]any)["destinations"].([]any))

@@ -175,7 +175,6 @@ spec:
   hosts: [NAMESPACE.example.com]
   http: [{name: demo, forwardTo: {destinations: [DESTINATIONS]}}]
 `, "DESTINATIONS", tt.destinations),
-				steps: stepsTo(10, 50),
 				edit: func(spec *v1alpha1.RolloutSpec) {
 					canary := spec.Strategy.Canary
 					canary.StableService, canary.CanaryService = "", ""
@@ -210,7 +209,6 @@ func TestTCPAndTLS(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			d := setup{
-				steps: stepsTo(10, 50),
 				tables: strings.NewReplacer("PORT", fmt.Sprint(tt.port), "DESTINATIONS", tt.destinations).Replace(`
 apiVersion: networking.gloo.solo.io/v2
 kind: RouteTable

@@ -10,7 +10,6 @@ func TestTwoRolloutsOnOneTable(t *testing.T) {
 	t.Parallel()
 	s := setup{
 		services: file(t, "services.yaml") + "---\n" + forAPI(file(t, "services.yaml")),
-		steps:    stepsTo(10, 50),
 		tables: `
 apiVersion: networking.gloo.solo.io/v2
 kind: RouteTable
