@@ -126,7 +126,7 @@ func (e *Engine) withManaged(ctx context.Context, in intent.Intent, target Targe
 		}
 		objects = selected
 	}
-	surveyed, err := e.reachable(ctx, target, in.Namespace, false)
+	surveyed, err := e.survey(ctx, target, in.Namespace)
 	if err != nil {
 		note(err)
 	}
@@ -172,14 +172,22 @@ type holding struct {
 }
 
 // leftBehind returns the objects that are not selected and on which the Rollout may hold something. Their annotations tell
-// which those are. While the Rollout is under way, objects whose annotation was lost are looked at as a whole.
+// which those are. While the Rollout is under way, the objects in a target's namespace are looked at as a whole, for those
+// whose annotation was lost.
 func (e *Engine) leftBehind(ctx context.Context, in intent.Intent, targets []Target, selected map[string]bool) ([]holding, error) {
 	var found []holding
 	seen := maps.Clone(selected)
 	for _, target := range targets {
-		objects, err := e.reachable(ctx, target, in.Namespace, len(in.Used) > 0)
+		objects, err := e.survey(ctx, target, in.Namespace)
 		if err != nil {
 			return nil, err
+		}
+		if len(in.Used) > 0 {
+			near, err := e.Cluster.List(ctx, target.API.Resource(), target.Namespace, labels.Everything())
+			if err != nil && !apierrors.IsForbidden(err) {
+				return nil, err
+			}
+			objects = append(objects, near...)
 		}
 		for _, o := range objects {
 			name := objectName(target.API, o)
@@ -209,16 +217,11 @@ func (e *Engine) whole(ctx context.Context, api API, o Object) (Object, error) {
 	return read, nil
 }
 
-// reachable returns the objects that may carry a record of the Rollout, in full or with their metadata alone: those of all
-// namespaces, or, where listing those is not permitted, of the target's and the Rollout's own.
-func (e *Engine) reachable(ctx context.Context, target Target, namespace string, full bool) ([]Object, error) {
-	list := func(ns string) ([]Object, error) {
-		if full {
-			return e.Cluster.List(ctx, target.API.Resource(), ns, labels.Everything())
-		}
-		return e.Cluster.Survey(ctx, target.API.Resource(), ns)
-	}
-	all, err := list("")
+// survey returns the metadata of the objects that may carry a record of the Rollout: those of all namespaces, or, where
+// listing those is not permitted, of the target's and the Rollout's own.
+func (e *Engine) survey(ctx context.Context, target Target, namespace string) ([]Object, error) {
+	resource := target.API.Resource()
+	all, err := e.Cluster.Survey(ctx, resource, "")
 	if err == nil || !apierrors.IsForbidden(err) {
 		return all, err
 	}
@@ -227,7 +230,7 @@ func (e *Engine) reachable(ctx context.Context, target Target, namespace string,
 	})
 	var objects []Object
 	for _, ns := range slices.Compact([]string{target.Namespace, namespace}) {
-		found, err := list(ns)
+		found, err := e.Cluster.Survey(ctx, resource, ns)
 		if err != nil && !apierrors.IsForbidden(err) {
 			return nil, err
 		}
