@@ -15,8 +15,8 @@ demo: assets build ## a canary release, live, on this machine; KEEP=1 stays up a
 test: assets ## all tests: unit, property (1,000 cases each), integration and end-to-end; with the race detector where it can be
 	@sh test/all.sh
 
-unit: ## the quick tests, which need no assets
-	@TESTBED=off go test $$(go list ./... | grep -v 'test/e2e\|test/testbed')
+unit: ## the quick tests, which need no assets; property tests with 20 cases each
+	@TESTBED=off go test -short $$(go list ./... | grep -v 'test/e2e\|test/testbed')
 
 lint: ## gofmt, go vet and golangci-lint, which is built the first time, for some four minutes
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt: $$unformatted"; exit 1; }
