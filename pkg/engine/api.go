@@ -89,9 +89,15 @@ type Entry struct {
 func (r Route) weights() []int {
 	weights := make([]int, len(r.Entries))
 	for i, e := range r.Entries {
-		if e.Weight != nil {
-			weights[i] = *e.Weight
-		}
+		weights[i] = given(e.Weight)
 	}
 	return weights
+}
+
+// given returns a weight as arithmetic reads it: 0 for none.
+func given(weight *int) int {
+	if weight == nil {
+		return 0
+	}
+	return *weight
 }

@@ -63,7 +63,29 @@ func (e *Engine) Set(ctx context.Context, in intent.Intent, targets []Target) er
 	if err != nil {
 		return err
 	}
-	var faults []error
+	var served []error
+	selected, faults := e.eachSelected(ctx, targets, func(target Target, objects []Object) {
+		served = append(served, e.serve(ctx, in, target, objects)...)
+	})
+	faults = append(faults, served...)
+	if in.KeepWeights {
+		return join(faults)
+	}
+	leftBehind, err := e.leftBehind(ctx, in, targets, selected)
+	if err != nil {
+		faults = append(faults, err)
+	}
+	for _, l := range leftBehind {
+		if err := e.bring(ctx, l.api, l.object, Selection{None: true}, in); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	return join(faults)
+}
+
+// eachSelected calls do with the objects of each target, and returns the names of all of them. The names are nil if some
+// target could not be read, so that it is not known what is not selected.
+func (e *Engine) eachSelected(ctx context.Context, targets []Target, do func(Target, []Object)) (selected map[string]bool, faults []error) {
 	selected, known := map[string]bool{}, true
 	for _, target := range targets {
 		objects, err := e.find(ctx, target)
@@ -72,23 +94,15 @@ func (e *Engine) Set(ctx context.Context, in intent.Intent, targets []Target) er
 			known = known && errors.Is(err, errNone)
 			continue
 		}
-		faults = append(faults, e.serve(ctx, in, target, objects)...)
+		do(target, objects)
 		for _, o := range objects {
 			selected[objectName(target.API, o)] = true
 		}
 	}
-	if known && !in.KeepWeights {
-		leftBehind, err := e.leftBehind(ctx, in, targets, selected)
-		if err != nil {
-			faults = append(faults, err)
-		}
-		for _, l := range leftBehind {
-			if err := e.bring(ctx, l.api, l.object, Selection{None: true}, in); err != nil {
-				faults = append(faults, err)
-			}
-		}
+	if !known {
+		return nil, faults
 	}
-	return join(faults)
+	return selected, faults
 }
 
 // RemoveManaged takes the Rollout's managed routes out of every object that holds some, selected or not. It fails only
@@ -171,10 +185,13 @@ type holding struct {
 	object Object
 }
 
-// leftBehind returns the objects that are not selected and on which the Rollout may hold something. Their annotations tell
-// which those are. While the Rollout is under way, the objects in a target's namespace are looked at as a whole, for those
+// leftBehind returns the objects that are not selected and on which the Rollout may hold something; none if it is not known
+// what is selected. Their annotations tell which those are. While the Rollout is under way, the objects in a target's namespace are looked at as a whole, for those
 // whose annotation was lost.
 func (e *Engine) leftBehind(ctx context.Context, in intent.Intent, targets []Target, selected map[string]bool) ([]holding, error) {
+	if selected == nil {
+		return nil, nil
+	}
 	var found []holding
 	seen := maps.Clone(selected)
 	for _, target := range targets {
@@ -266,22 +283,10 @@ func (e *Engine) Verify(ctx context.Context, in intent.Intent, targets []Target,
 		verdict.fault(err)
 		return verdict
 	}
-	selected, known := map[string]bool{}, true
-	for _, target := range targets {
-		objects, err := e.find(ctx, target)
-		if err != nil {
-			verdict.fault(err)
-			known = known && errors.Is(err, errNone)
-			continue
-		}
+	selected, faults := e.eachSelected(ctx, targets, func(target Target, objects []Object) {
 		e.verify(&verdict, in, target, objects, acceptance)
-		for _, o := range objects {
-			selected[objectName(target.API, o)] = true
-		}
-	}
-	if !known {
-		return verdict
-	}
+	})
+	verdict.Faults = append(faults, verdict.Faults...)
 	leftBehind, err := e.leftBehind(ctx, in, targets, selected)
 	if err != nil {
 		verdict.fault(err)
@@ -319,27 +324,20 @@ func (e *Engine) verify(verdict *Verdict, in intent.Intent, target Target, objec
 // errNone says that a selection matches no object. It is an answer, where other errors leave it open.
 var errNone = errors.New("none")
 
-// noneError is an errNone in words.
-type noneError string
-
-func (e noneError) Error() string { return string(e) }
-
-func (noneError) Is(target error) bool { return target == errNone }
-
 // find reads the objects of a target. None is an error.
 func (e *Engine) find(ctx context.Context, target Target) ([]Object, error) {
 	resource := target.API.Resource()
 	if target.Name != "" {
 		o, err := e.Cluster.Get(ctx, resource, target.Namespace, target.Name)
 		if apierrors.IsNotFound(err) {
-			return nil, noneError(fmt.Sprintf("%s %s/%s does not exist%s", target.API.Kind(), target.Namespace, target.Name, e.neighbours(ctx, target)))
+			return nil, worded{fmt.Sprintf("%s %s/%s does not exist%s", target.API.Kind(), target.Namespace, target.Name, e.neighbours(ctx, target)), errNone}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s %s/%s: %w", target.API.Kind(), target.Namespace, target.Name, err)
 		}
 		if target.Selector != nil && !target.Selector.Matches(labels.Set(o.Labels)) {
-			return nil, noneError(fmt.Sprintf("%s: its labels do not match %s, as the config block wants; drop the labels there or add them here",
-				objectName(target.API, o), target.Selector))
+			return nil, worded{fmt.Sprintf("%s: its labels do not match %s, as the config block wants; drop the labels there or add them here",
+				objectName(target.API, o), target.Selector), errNone}
 		}
 		return []Object{o}, nil
 	}
@@ -348,14 +346,14 @@ func (e *Engine) find(ctx context.Context, target Target) ([]Object, error) {
 		return nil, fmt.Errorf("%ss in namespace %s: %w", target.API.Kind(), target.Namespace, err)
 	}
 	if len(objects) == 0 {
-		return nil, noneError(fmt.Sprintf("no %s in namespace %s matches %s%s", target.API.Kind(), target.Namespace, target.Selector, e.neighbours(ctx, target)))
+		return nil, worded{fmt.Sprintf("no %s in namespace %s matches %s%s", target.API.Kind(), target.Namespace, target.Selector, e.neighbours(ctx, target)), errNone}
 	}
 	return objects, nil
 }
 
 // neighbours names the objects that are there when the wanted one is not.
 func (e *Engine) neighbours(ctx context.Context, target Target) string {
-	objects, err := e.Cluster.List(ctx, target.API.Resource(), target.Namespace, labels.Everything())
+	objects, err := e.Cluster.Survey(ctx, target.API.Resource(), target.Namespace)
 	if err != nil {
 		return "; correct the selector or create it"
 	}

@@ -15,6 +15,16 @@ func (fs faults) Error() string { return list(fs, error.Error, "; ") }
 
 func (fs faults) Unwrap() []error { return fs }
 
+// worded is an error in words of its own that tells, by errors.Is, which kind of error it is.
+type worded struct {
+	text string
+	kind error
+}
+
+func (w worded) Error() string { return w.text }
+
+func (w worded) Unwrap() error { return w.kind }
+
 // join returns nil for no error, the error for one, and for several all of them on one line.
 func join(errs []error) error {
 	switch len(errs) {

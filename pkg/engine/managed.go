@@ -103,19 +103,14 @@ func (p *planner) managedRoutesOf(source Route, names map[string]bool, mine stri
 		return nil, err
 	}
 	canary := seats[1]
-	entry := Entry{}
+	var entry json.RawMessage
 	if canary.index >= 0 {
-		entry = source.Entries[canary.index]
-	} else {
-		from := source.Entries[max(seats[0].index, 0)]
-		if canary.destination, err = p.derive(source, from, canary); err != nil {
+		entry = source.Entries[canary.index].JSON
+	} else { // so it is stable by which the route is a source
+		if err := p.spell(source, source.Entries[seats[0].index], &canary); err != nil {
 			return nil, err
 		}
-		spelt, err := p.api.Spell(from, canary.destination)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", source.Place, err)
-		}
-		if entry.JSON, err = json.Marshal(spelt); err != nil {
+		if entry, err = json.Marshal(canary.spelt); err != nil {
 			return nil, fmt.Errorf("%s: %w", source.Place, err)
 		}
 	}
@@ -125,7 +120,7 @@ func (p *planner) managedRoutesOf(source Route, names map[string]bool, mine stri
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", source.Place, err)
 		}
-		raw, err := p.api.HeaderRoute(source, entry.JSON, m, name, map[string]string{OwnerLabel: mine})
+		raw, err := p.api.HeaderRoute(source, entry, m, name, map[string]string{OwnerLabel: mine})
 		if err != nil {
 			return nil, fmt.Errorf("%s: header route %q: %w", source.Place, m.Name, err)
 		}

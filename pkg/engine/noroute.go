@@ -11,13 +11,6 @@ import (
 // ErrNoRoute says that no selected route of an object forwards to the stable destination.
 var ErrNoRoute = errors.New("no route forwards to stable")
 
-// noRouteError is an [ErrNoRoute] in words.
-type noRouteError string
-
-func (e noRouteError) Error() string { return string(e) }
-
-func (noRouteError) Is(target error) bool { return target == ErrNoRoute }
-
 // noRoute words that none of an object's selected routes forwards to stable: what they do instead, and what to change.
 func (p *planner) noRoute(routes []Route, selection Selection) error {
 	var selected []Route
@@ -29,9 +22,9 @@ func (p *planner) noRoute(routes []Route, selection Selection) error {
 	of := fmt.Sprintf("none of its %d routes", len(routes))
 	switch {
 	case len(routes) == 0:
-		return noRouteError("it has no routes, so none forwards to stable " + p.in.Stable.String())
+		return worded{"it has no routes, so none forwards to stable " + p.in.Stable.String(), ErrNoRoute}
 	case len(selected) == 0:
-		return noRouteError(fmt.Sprintf("%s matches routeSelector (%s)", of, list(routes, Route.label, ", ")))
+		return worded{fmt.Sprintf("%s matches routeSelector (%s)", of, list(routes, Route.label, ", ")), ErrNoRoute}
 	case len(selected) < len(routes):
 		of = fmt.Sprintf("none of the %d routes that match routeSelector", len(selected))
 	}
@@ -43,7 +36,7 @@ func (p *planner) noRoute(routes []Route, selection Selection) error {
 			}
 		}
 	}
-	return noRouteError(fmt.Sprintf("%s forwards to stable %s (%s); %s", of, p.in.Stable, list(selected, Route.does, ", "), cure))
+	return worded{fmt.Sprintf("%s forwards to stable %s (%s); %s", of, p.in.Stable, list(selected, Route.does, ", "), cure), ErrNoRoute}
 }
 
 // nearMiss says what to change if a destination has stable's name but is not stable.

@@ -112,18 +112,10 @@ func MakePlan(api API, observed Object, selection Selection, in intent.Intent) (
 		return Plan{}, fmt.Errorf("%s: %w", name, err)
 	}
 	plan.Patch = append(plan.Patch, remembered...)
-	if n := annotationSize(remembered); n > maxAnnotation {
-		return Plan{}, fmt.Errorf("%s: to remember what is changed takes %d bytes, more than an annotation may have (%d); narrow routeSelector or split the table", name, n, maxAnnotation)
-	}
-	return plan, plan.check(name)
-}
-
-// check fails if the patch is larger than the API server takes.
-func (plan Plan) check(name string) error {
 	if n := len(plan.Patch); n >= maxOperations {
-		return fmt.Errorf("%s: %d changes are more than one patch may hold (%d); narrow routeSelector or split the table", name, n, maxOperations)
+		return Plan{}, fmt.Errorf("%s: %d changes are more than one patch may hold (%d); narrow routeSelector or split the table", name, n, maxOperations)
 	}
-	return nil
+	return plan, nil
 }
 
 // routes plans the weights of every route that is selected or held, and returns the selected ones beside.
@@ -167,24 +159,23 @@ func (p *planner) unreadable(routes []Route) []error {
 	if p.memory.mine == nil {
 		return nil
 	}
-	keys := map[string]bool{}
+	readable := map[string]bool{}
 	for _, r := range routes {
-		keys[r.Key] = r.Fault == nil
+		readable[r.Key] = r.Fault == nil
+	}
+	missing := slices.ContainsFunc(p.memory.mine.Held, func(h held) bool {
+		return slices.ContainsFunc(h.Routes, func(key string) bool { return !readable[key] })
+	})
+	if !missing {
+		return nil
 	}
 	var faults []error
-	for _, h := range p.memory.mine.Held {
-		for _, key := range h.Routes {
-			if readable, found := keys[key]; !found || !readable {
-				for _, r := range routes {
-					if r.Fault != nil {
-						faults = append(faults, fmt.Errorf("%s: %w; mend it, since it may be a route that the Rollout has changed", r.Place, r.Fault))
-					}
-				}
-				return faults
-			}
+	for _, r := range routes {
+		if r.Fault != nil {
+			faults = append(faults, fmt.Errorf("%s: %w; mend it, since it may be a route that the Rollout has changed", r.Place, r.Fault))
 		}
 	}
-	return nil
+	return faults
 }
 
 // forwardsToUs reports whether a route forwards to stable, or, where the two alternate, to either.

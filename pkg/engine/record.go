@@ -105,7 +105,11 @@ type memory struct {
 // recall reads the annotation. What cannot be read counts as lost.
 func recall(annotations map[string]string, owner string) memory {
 	m := memory{holders: map[string]string{}, others: map[string]json.RawMessage{}}
-	if json.Unmarshal([]byte(annotations[Annotation]), &m.others) != nil {
+	text, found := annotations[Annotation]
+	if !found {
+		return m
+	}
+	if json.Unmarshal([]byte(text), &m.others) != nil {
 		m.others = map[string]json.RawMessage{}
 	}
 	for _, other := range slices.Sorted(maps.Keys(m.others)) {
@@ -136,21 +140,8 @@ func recall(annotations map[string]string, owner string) memory {
 // maxAnnotation is how many bytes of annotation the plugin takes; an object may have 256 KiB in all.
 const maxAnnotation = 250 << 10
 
-// annotationSize returns how many bytes of annotation a patch from memory.patch writes.
-func annotationSize(patch []Operation) int {
-	size := 0
-	for _, op := range patch {
-		switch value := op.Value.(type) {
-		case string:
-			size += len(value)
-		case map[string]any:
-			size += len(fmt.Sprint(value[Annotation]))
-		}
-	}
-	return size
-}
-
-// patch returns what makes the annotation say mine for owner, where the object's annotations are those observed.
+// patch returns what makes the annotation say mine for owner, where the object's annotations are those observed. It fails
+// if that is more than an annotation may have.
 func (m memory) patch(observed map[string]string, owner string, mine record) ([]Operation, error) {
 	all := maps.Clone(m.others)
 	if len(mine.Held) > 0 || mine.Managed {
@@ -167,6 +158,9 @@ func (m memory) patch(observed map[string]string, owner string, mine record) ([]
 			return nil, fmt.Errorf("annotation %s: %w", Annotation, err)
 		}
 		text = string(data)
+	}
+	if len(text) > maxAnnotation {
+		return nil, fmt.Errorf("to remember what is changed takes %d bytes, more than an annotation may have (%d); narrow routeSelector or split the table", len(text), maxAnnotation)
 	}
 	return annotationPatch(observed, text), nil
 }

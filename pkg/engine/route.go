@@ -26,9 +26,7 @@ type form []slot
 func (f form) weights() []int {
 	weights := make([]int, len(f))
 	for i, s := range f {
-		if s.weight != nil {
-			weights[i] = *s.weight
-		}
+		weights[i] = given(s.weight)
 	}
 	return weights
 }
@@ -124,7 +122,7 @@ func (p *planner) divide(r Route, seats []seat) (routePlan, error) {
 	if p.in.AtRest() {
 		p.rest(&plan)
 	} else {
-		plan.was = spell(r, seats, was)
+		plan.was = remembered(r, seats, was)
 	}
 	return plan, nil
 }
@@ -199,8 +197,8 @@ func observedForm(r Route, seats []seat) form {
 	return f
 }
 
-// check fails unless the form gives the Rollout's destinations exactly their weights.
-// A weight of 0 is the same as none: beside a destination that gives none, it would share in what is left.
+// check fails unless the form gives the Rollout's destinations exactly their weights. A weight of 0 is the
+// same as none: beside a destination that gives none, it would share in what is left.
 func (p *planner) check(r Route, seats []seat, f form) error {
 	got, err := p.api.Effective(f.weights())
 	if err != nil {
@@ -227,7 +225,7 @@ func (p *planner) rest(plan *routePlan) {
 	case plan.was != nil:
 		p.restore(plan)
 	case seats[0].made: // so the other one, which the table lists, was stable before
-		plan.was = spell(r, seats, nil)
+		plan.was = remembered(r, seats, nil)
 		p.restore(plan)
 	default:
 		observed := observedForm(r, seats)
@@ -312,13 +310,13 @@ func (p *planner) wakesNobody(a, b form) bool {
 // unknown is a spelling's weight for a destination that is listed, and whose weight is the plugin's own already.
 const unknown = -1
 
-// spell returns how the route's own listed destinations give their weights, where was is what is remembered already: what
+// remembered returns how the route's own listed destinations give their weights, where was is what is remembered already: what
 // is not, they give now. Beside an entry that the plugin made, nothing remembered means that the annotation was lost, and
 // that what stands there is the plugin's.
-func spell(r Route, seats []seat, was spelling) spelling {
-	given := spelling{}
+func remembered(r Route, seats []seat, was spelling) spelling {
+	spelt := spelling{}
 	if r.Empty {
-		given[emptyList] = nil
+		spelt[emptyList] = nil
 	}
 	lost := was == nil && slices.ContainsFunc(seats, func(s seat) bool { return r.Listed && s.index >= 0 && s.made })
 	for _, s := range seats {
@@ -330,8 +328,8 @@ func spell(r Route, seats []seat, was spelling) spelling {
 			weight = new(int)
 			*weight = unknown
 		}
-		given[s.destination.Key()] = weight
+		spelt[s.destination.Key()] = weight
 	}
-	maps.Copy(given, was)
-	return given
+	maps.Copy(spelt, was)
+	return spelt
 }

@@ -92,7 +92,7 @@ func (p *planner) made(r Route, e Entry, was spelling) bool {
 // and was canary when it was made.
 func (p *planner) credible(r Route, e Entry) bool {
 	if slices.ContainsFunc(r.Entries, func(e Entry) bool { return !e.Marked }) {
-		return e.Weight != nil && *e.Weight > 0 || p.in.Alternating && p.in.Stable.Matches(e.Destination)
+		return p.mayStay(e)
 	}
 	if r.Default == nil || r.Default.Marked {
 		return false
@@ -102,12 +102,18 @@ func (p *planner) credible(r Route, e Entry) bool {
 		if r.Default.Key() == e.Key() {
 			continue
 		}
-		if e.Weight == nil || *e.Weight == 0 {
+		if !p.mayStay(e) {
 			return false
 		}
 		others++
 	}
 	return others > 0
+}
+
+// mayStay reports whether the plugin leaves an entry that it made in a list: one that gets something, or of two that
+// alternate the stable one, which was canary when the entry was made.
+func (p *planner) mayStay(e Entry) bool {
+	return given(e.Weight) > 0 || p.in.Alternating && p.in.Stable.Matches(e.Destination)
 }
 
 // wasMine reports whether the entry got its weight from the Rollout at an earlier call: the object remembers it, or, where
@@ -137,19 +143,27 @@ func (p *planner) fill(r Route, seats []seat) error {
 		if s.index >= 0 && r.Listed || s.share == 0 && s.role != roleStable {
 			continue
 		}
-		to := s.destination
-		if s.index < 0 {
-			var err error
-			if to, err = p.derive(r, r.Entries[source], s); err != nil {
-				return err
-			}
+		if err := p.spell(r, r.Entries[source], &seats[n]); err != nil {
+			return err
 		}
-		spelt, err := p.api.Spell(r.Entries[source], to)
-		if err != nil {
-			return fmt.Errorf("%s: %w", r.Place, err)
-		}
-		seats[n].destination, seats[n].spelt, seats[n].made = to, spelt, true
 	}
+	return nil
+}
+
+// spell makes the new entry of a seat from a source entry.
+func (p *planner) spell(r Route, source Entry, s *seat) error {
+	to := s.destination
+	if s.index < 0 {
+		var err error
+		if to, err = p.derive(r, source, *s); err != nil {
+			return err
+		}
+	}
+	spelt, err := p.api.Spell(source, to)
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.Place, err)
+	}
+	s.destination, s.spelt, s.made = to, spelt, true
 	return nil
 }
 

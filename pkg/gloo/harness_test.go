@@ -1,6 +1,7 @@
 package gloo_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -65,6 +66,18 @@ func apply(t tb, o engine.Object, patch []engine.Operation) engine.Object {
 		t.Fatalf("%v: %s on\n%s", err, data, asYAML(o.JSON))
 	}
 	return fromJSON(t, raw)
+}
+
+// tree decodes JSON, keeping numbers as they are written.
+func tree(t tb, raw []byte) map[string]any {
+	t.Helper()
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	var tree map[string]any
+	if err := decoder.Decode(&tree); err != nil {
+		t.Fatalf("%v", err)
+	}
+	return tree
 }
 
 // asYAML prints JSON for a person.

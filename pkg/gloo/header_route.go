@@ -78,10 +78,13 @@ func narrowed(raw json.RawMessage, headers []intent.HeaderMatch) ([]json.RawMess
 	}
 	var matchers []json.RawMessage
 	for i, matcher := range given {
-		asked := []header{}
+		asked, list := []header{}, []json.RawMessage{}
 		if present(matcher["headers"]) {
 			if err := jsonfault.Explain(kjson.UnmarshalCaseSensitivePreserveInts(matcher["headers"], &asked)); err != nil {
 				return nil, fmt.Errorf("matchers[%d].headers: %w", i, err)
+			}
+			if err := json.Unmarshal(matcher["headers"], &list); err != nil {
+				return nil, err
 			}
 		}
 		for _, h := range headers {
@@ -89,33 +92,30 @@ func narrowed(raw json.RawMessage, headers []intent.HeaderMatch) ([]json.RawMess
 			if slices.ContainsFunc(asked, added.contradicts) {
 				continue
 			}
-			narrow := maps.Clone(matcher)
-			if narrow == nil { // a matcher that is null holds for any request
-				narrow = map[string]json.RawMessage{}
-			}
-			if !slices.ContainsFunc(asked, added.same) {
-				var list []json.RawMessage
-				if present(matcher["headers"]) {
-					if err := json.Unmarshal(matcher["headers"], &list); err != nil {
-						return nil, err
-					}
-				}
-				data, err := json.Marshal(added)
-				if err != nil {
-					return nil, err
-				}
-				if narrow["headers"], err = json.Marshal(append(list, data)); err != nil {
-					return nil, err
-				}
-			}
-			data, err := json.Marshal(narrow)
+			narrow, err := withHeader(matcher, list, added, slices.ContainsFunc(asked, added.same))
 			if err != nil {
 				return nil, err
 			}
-			matchers = append(matchers, data)
+			matchers = append(matchers, narrow)
 		}
 	}
 	return matchers, nil
+}
+
+// withHeader returns a matcher with a header beside those that it has in list, or as it is if it asks for that already.
+func withHeader(matcher map[string]json.RawMessage, list []json.RawMessage, added header, asked bool) (json.RawMessage, error) {
+	narrow := map[string]json.RawMessage{} // a matcher that is null holds for any request
+	maps.Copy(narrow, matcher)
+	if !asked {
+		data, err := json.Marshal(added)
+		if err != nil {
+			return nil, err
+		}
+		if narrow["headers"], err = json.Marshal(append(slices.Clip(list), data)); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(narrow)
 }
 
 // spellHeader returns a header match as Gloo reads it. It has no prefixes, so those are expressions.

@@ -2,7 +2,6 @@ package gloo_test
 
 import (
 	"encoding/json"
-	"strings"
 
 	networkingv2 "github.com/solo-io/solo-apis/client-go/networking.gloo.solo.io/v2"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -14,13 +13,7 @@ import (
 // future, which stand for what a later release may add.
 func mustBeRouteTable(t tb, o engine.Object) {
 	t.Helper()
-	decoder := json.NewDecoder(strings.NewReader(string(o.JSON)))
-	decoder.UseNumber()
-	whole := map[string]any{}
-	if err := decoder.Decode(&whole); err != nil {
-		t.Fatalf("%v", err)
-	}
-	spec, err := json.Marshal(withoutFuture(whole["spec"]))
+	spec, err := json.Marshal(withoutFuture(tree(t, o.JSON)["spec"]))
 	if err != nil {
 		t.Fatalf("%v", err)
 	}

@@ -88,6 +88,34 @@ func TestPingPongOverThreeReleases(t *testing.T) {
 	}
 }
 
+// Of two that alternate, an entry that the plugin made stays in the list at 0. It is known again without the annotation.
+func TestPingPongAnnotationLost(t *testing.T) {
+	in := func(stable, other string, share int) intent.Intent {
+		in := canary(share)
+		in.Stable, in.Canary, in.Alternating = service(stable), service(other), true
+		return in
+	}
+	lose := func(o engine.Object) engine.Object {
+		return fromJSON(t, []byte(strings.Replace(string(o.JSON), engine.Annotation, "somebody/else", 1)))
+	}
+	for _, tt := range []struct{ name, table string }{
+		{"listed", route("{ref: {name: ping}, weight: 100}")},
+		{"the default destination", table("  defaultDestination: {ref: {name: ping}}\n  http: [{forwardTo: {pathRewrite: /}}]\n")},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			switched := after(t, object(t, tt.table), in("ping", "pong", 100), in("pong", "ping", 0))
+			full := after(t, switched, in("pong", "ping", 100))
+			for _, next := range []intent.Intent{in("pong", "ping", 0), in("pong", "ping", 100), in("ping", "pong", 0), in("ping", "pong", 10)} {
+				next.Used = []intent.Destination{next.Canary}
+				once := after(t, lose(full), next)
+				if twice := after(t, once, next); !same(once.JSON, twice.JSON) {
+					t.Errorf("the first call makes it\n%s\nand the second\n%s", asYAML(once.JSON), asYAML(twice.JSON))
+				}
+			}
+		})
+	}
+}
+
 func TestTwoRolloutsNeverHoldTheSameDestination(t *testing.T) {
 	first := after(t, object(t, route(web)), canary(10))
 	other := canary(50)

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kjson "sigs.k8s.io/json"
@@ -224,7 +223,7 @@ func (v *viewer) entry(raw json.RawMessage) (engine.Entry, error) {
 // is spelt out and empty, which Gloo reads as none; one that has a subset carries no mark.
 func (RouteTables) Spell(source engine.Entry, to intent.Destination) (map[string]any, error) {
 	entry := map[string]any{}
-	decoder := json.NewDecoder(strings.NewReader(string(source.JSON)))
+	decoder := json.NewDecoder(bytes.NewReader(source.JSON))
 	decoder.UseNumber()
 	if err := decoder.Decode(&entry); err != nil {
 		return nil, err

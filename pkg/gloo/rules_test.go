@@ -512,16 +512,6 @@ func foreignPart(t *rapid.T, o engine.Object, own []string) []byte {
 	return raw
 }
 
-func tree(t *rapid.T, raw []byte) map[string]any {
-	decoder := json.NewDecoder(strings.NewReader(string(raw)))
-	decoder.UseNumber()
-	var tree map[string]any
-	if err := decoder.Decode(&tree); err != nil {
-		t.Fatal(err)
-	}
-	return tree
-}
-
 func routes(t *rapid.T, o engine.Object) []engine.Route {
 	routes, err := gloo.RouteTables{}.Routes(o.JSON)
 	if err != nil {

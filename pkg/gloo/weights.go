@@ -14,20 +14,17 @@ func (percent) Owned(weights []int, mine []bool, mend bool) (int, error) {
 	if len(weights) == 1 && mine[0] {
 		return 100, nil
 	}
-	given, givenByMine, without, withoutMine := 0, 0, 0, 0
+	givenByMine, withoutMine := 0, 0
 	for i, weight := range weights {
-		given += weight
-		if mine[i] {
+		switch {
+		case !mine[i]:
+		case weight == 0:
+			withoutMine++
+		default:
 			givenByMine += weight
 		}
-		if weight == 0 {
-			without++
-			if mine[i] {
-				withoutMine++
-			}
-		}
 	}
-	err := sums(given, without, len(weights))
+	given, without, err := sums(weights)
 	others := given - givenByMine
 	switch {
 	case err == nil && without == 0:
@@ -46,14 +43,8 @@ func (percent) Effective(weights []int) ([]float64, error) {
 	if len(weights) == 1 {
 		return []float64{100}, nil
 	}
-	given, without := 0, 0
-	for _, weight := range weights {
-		given += weight
-		if weight == 0 {
-			without++
-		}
-	}
-	if err := sums(given, without, len(weights)); err != nil {
+	given, without, err := sums(weights)
+	if err != nil {
 		return nil, err
 	}
 	got := make([]float64, len(weights))
@@ -65,10 +56,16 @@ func (percent) Effective(weights []int) ([]float64, error) {
 	return got, nil
 }
 
-// sums fails if weights that sum to given, beside some entries without, make no sense to Gloo.
-func sums(given, without, entries int) error {
-	if given > 100 || given < 100 && without == 0 && entries > 0 {
-		return fmt.Errorf("the weights of its %d destinations sum to %d; they must sum to 100", entries, given)
+// sums returns what weights sum to and how many give none. It fails if they make no sense to Gloo.
+func sums(weights []int) (given, without int, err error) {
+	for _, weight := range weights {
+		given += weight
+		if weight == 0 {
+			without++
+		}
 	}
-	return nil
+	if given > 100 || given < 100 && without == 0 && len(weights) > 0 {
+		err = fmt.Errorf("the weights of its %d destinations sum to %d; they must sum to 100", len(weights), given)
+	}
+	return given, without, err
 }
