@@ -288,7 +288,7 @@ func (d *story) changes(name string, edit func(table *unstructured.Unstructured)
 
 // change reads a table, edits it and writes it, again on a conflict.
 func change(ctx context.Context, key client.ObjectKey, edit func(table *unstructured.Unstructured)) error {
-	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	return retry.RetryOnConflict(testbed.Patience, func() error {
 		table, err := read(ctx, key)
 		if err != nil {
 			return err

@@ -145,7 +145,7 @@ func expect(t *testing.T, s *testbed.Scope, url, what string, met func(Answer) b
 // edit changes the table's spec.
 func edit(t *testing.T, s *testbed.Scope, change func(spec map[string]any)) {
 	t.Helper()
-	if err := retry.RetryOnConflict(retry.DefaultRetry, func() error { // the gateway writes the status
+	if err := retry.RetryOnConflict(testbed.Patience, func() error { // the gateway writes the status
 		obj := s.Get("networking.gloo.solo.io/v2", "RouteTable", "shop")
 		change(obj.Object["spec"].(map[string]any))
 		return bed.Client.Update(t.Context(), obj)

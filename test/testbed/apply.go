@@ -72,7 +72,7 @@ func (b *Bed) apply(ctx context.Context, namespace string, obj *unstructured.Uns
 	if !apierrors.IsAlreadyExists(err) {
 		return err
 	}
-	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+	return retry.RetryOnConflict(Patience, func() error {
 		now := &unstructured.Unstructured{}
 		now.SetGroupVersionKind(wanted.GroupVersionKind())
 		if err := b.Client.Get(ctx, client.ObjectKeyFromObject(wanted), now); err != nil {

@@ -13,7 +13,7 @@ import (
 
 // EditRollout reads a Rollout, changes it and writes its spec and metadata, again on a conflict.
 func (b *Bed) EditRollout(ctx context.Context, key client.ObjectKey, edit func(*v1alpha1.Rollout)) error {
-	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	return retry.RetryOnConflict(Patience, func() error {
 		rollout := &v1alpha1.Rollout{}
 		if err := b.Client.Get(ctx, key, rollout); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/argoproj/argo-rollouts/pkg/apis/rollouts/v1alpha1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -14,6 +15,10 @@ const (
 	// DefaultTimeout is how long waiting takes at most if the context sets no deadline.
 	DefaultTimeout = time.Minute
 )
+
+// Patience is how often, and how long apart, a write is tried again that others were in the way of: some twenty seconds
+// in all.
+var Patience = wait.Backoff{Steps: 80, Duration: 20 * time.Millisecond, Factor: 1.05, Jitter: 0.5}
 
 // poll calls done until it says true or fails, or ctx ends.
 func poll(ctx context.Context, done func() (bool, error)) error {
