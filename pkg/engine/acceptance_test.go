@@ -11,7 +11,7 @@ import (
 // report writes the status of the only table, as a control plane would.
 func (c *memoryCluster) report(generation int64, approval string) {
 	var tree map[string]any
-	if err := json.Unmarshal(c.objects[0].JSON, &tree); err != nil {
+	if err := json.Unmarshal(c.Objects[0].JSON, &tree); err != nil {
 		panic(err)
 	}
 	tree["status"] = map[string]any{"common": map[string]any{"State": map[string]any{"observedGeneration": generation, "approval": approval, "message": "because"}}}
@@ -21,7 +21,7 @@ func (c *memoryCluster) report(generation int64, approval string) {
 	if err != nil {
 		panic(err)
 	}
-	c.put(raw)
+	c.Put(raw)
 }
 
 func TestVerifyWaitsForAcceptance(t *testing.T) {
@@ -47,7 +47,7 @@ func TestVerifyWaitsForAcceptance(t *testing.T) {
 			if err := e.Set(context.Background(), canary(10), byName("a")); err != nil {
 				t.Fatal(err)
 			}
-			c.report(c.objects[0].Generation+tt.observed, tt.approval)
+			c.report(c.Objects[0].Generation+tt.observed, tt.approval)
 			verdict := e.Verify(context.Background(), canary(10), byName("a"), true)
 			got := []string{strings.Join(verdict.Waiting, "; "), "", strings.Join(verdict.Warnings, "; ")}
 			if err := verdict.Fault(); err != nil {
@@ -72,9 +72,9 @@ func TestVerifyDoesNotWaitForOthersWrites(t *testing.T) {
 	if err := e.Set(context.Background(), canary(10), byName("a")); err != nil {
 		t.Fatal(err)
 	}
-	c.report(c.objects[0].Generation, "ACCEPTED")
+	c.report(c.Objects[0].Generation, "ACCEPTED")
 	for range 5 { // others, of whom Gloo has not heard yet
-		c.put(c.objects[0].JSON)
+		c.Put(c.Objects[0].JSON)
 		if verdict := e.Verify(context.Background(), canary(10), byName("a"), true); !verdict.Verified() {
 			t.Fatalf("verdict %+v", verdict)
 		}
@@ -83,7 +83,7 @@ func TestVerifyDoesNotWaitForOthersWrites(t *testing.T) {
 	if verdict := restarted.Verify(context.Background(), canary(10), byName("a"), true); verdict.Verified() {
 		t.Error("verified after a restart, with the present generation never seen by Gloo")
 	}
-	c.report(c.objects[0].Generation, "ACCEPTED")
+	c.report(c.Objects[0].Generation, "ACCEPTED")
 	if verdict := restarted.Verify(context.Background(), canary(10), byName("a"), true); !verdict.Verified() {
 		t.Errorf("verdict %+v", verdict)
 	}

@@ -17,29 +17,33 @@ import (
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/gloo"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/memory"
 )
+
+// memoryCluster is a cluster of RouteTables.
+type memoryCluster struct{ memory.Cluster }
 
 // tables returns a cluster with Services web and web-canary, and these RouteTables of namespace apps, each given as its
 // name, its label app and the destinations of its only route.
 func tables(given ...[3]string) *memoryCluster {
-	c := &memoryCluster{services: map[string]intent.Service{
+	c := &memoryCluster{memory.Cluster{Services: map[string]intent.Service{
 		"web":        {Ports: []intent.ServicePort{{Number: 8080}}},
 		"web-canary": {Ports: []intent.ServicePort{{Number: 8080}}},
-	}}
+	}}}
 	for _, t := range given {
 		raw, err := yaml.YAMLToJSON([]byte(fmt.Sprintf(
 			"metadata: {namespace: apps, name: %s, labels: {app: '%s'}}\nspec: {http: [{name: all, forwardTo: {destinations: [%s]}}]}", t[0], t[1], t[2])))
 		if err != nil {
 			panic(err)
 		}
-		c.put(raw)
+		c.Put(raw)
 	}
 	return c
 }
 
 // weights prints the weights of a table's only route, as "web 90, web-canary 10"; a missing one is a dash.
 func (c *memoryCluster) weights(table string) string {
-	routes, err := gloo.RouteTables{}.Routes(c.objects[c.index("apps", table)].JSON)
+	routes, err := gloo.RouteTables{}.Routes(c.Objects[c.Index("apps", table)].JSON)
 	if err != nil {
 		return err.Error()
 	}
@@ -131,8 +135,8 @@ func TestSet(t *testing.T) {
 					t.Errorf("%s has %s, want %s", table, got, want)
 				}
 			}
-			if tt.cluster.writes != tt.writes {
-				t.Errorf("%d writes, want %d", tt.cluster.writes, tt.writes)
+			if tt.cluster.Writes != tt.writes {
+				t.Errorf("%d writes, want %d", tt.cluster.Writes, tt.writes)
 			}
 			if verdict := on(tt.cluster).Verify(context.Background(), canary(10), tt.targets, true); verdict.Verified() != (tt.err == "") {
 				t.Errorf("verdict %+v", verdict)
@@ -148,25 +152,25 @@ func TestSetWritesOnlyWhatDiffers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if c.writes != 1 {
-		t.Errorf("%d writes for one change, want 1", c.writes)
+	if c.Writes != 1 {
+		t.Errorf("%d writes for one change, want 1", c.Writes)
 	}
 }
 
 func TestSetWithoutTheCanaryService(t *testing.T) {
 	c := tables([3]string{"a", "x", web})
-	delete(c.services, "web-canary")
+	delete(c.Services, "web-canary")
 	err := on(c).Set(context.Background(), canary(10), byName("a"))
-	if want := `RouteTable apps/a: http[0] "all": Service apps/web-canary does not exist, so traffic cannot be sent to it; create it`; fmt.Sprint(err) != want || c.writes > 0 {
-		t.Errorf("got  %v, %d writes\nwant %s", err, c.writes, want)
+	if want := `RouteTable apps/a: http[0] "all": Service apps/web-canary does not exist, so traffic cannot be sent to it; create it`; fmt.Sprint(err) != want || c.Writes > 0 {
+		t.Errorf("got  %v, %d writes\nwant %s", err, c.Writes, want)
 	}
 }
 
 func TestSetPlansAfreshOnConflict(t *testing.T) {
 	c := tables([3]string{"a", "x", web})
-	c.meddle = func() { // somebody adds a destination just then
-		c.meddle = nil
-		c.put([]byte(strings.Replace(string(c.objects[0].JSON), `[{"ref":{"name":"web"}}]`, `[{"ref":{"name":"web"},"weight":60},{"ref":{"name":"other"},"weight":40}]`, 1)))
+	c.Meddle = func() { // somebody adds a destination just then
+		c.Meddle = nil
+		c.Put([]byte(strings.Replace(string(c.Objects[0].JSON), `[{"ref":{"name":"web"}}]`, `[{"ref":{"name":"web"},"weight":60},{"ref":{"name":"other"},"weight":40}]`, 1)))
 	}
 	if err := on(c).Set(context.Background(), canary(10), byName("a")); err != nil {
 		t.Fatal(err)
@@ -181,15 +185,15 @@ func TestSetIsPatient(t *testing.T) { synctest.Test(t, setIsPatient) } // in no 
 func setIsPatient(t *testing.T) {
 	c := tables([3]string{"a", "x", web})
 	left := 15
-	c.meddle = func() {
+	c.Meddle = func() {
 		if left--; left >= 0 {
-			c.put(c.objects[0].JSON)
+			c.Put(c.Objects[0].JSON)
 		}
 	}
 	if err := on(c).Set(context.Background(), canary(10), byName("a")); err != nil {
 		t.Fatalf("after 15 conflicts: %v", err)
 	}
-	c.meddle = func() { c.put(c.objects[0].JSON) }
+	c.Meddle = func() { c.Put(c.Objects[0].JSON) }
 	err := on(c).Set(context.Background(), canary(20), byName("a"))
 	if want := "RouteTable apps/a: others changed it each of the 20 times that it was about to be written; it will be tried again ("; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got  %v\nwant %s...", err, want)
@@ -206,7 +210,7 @@ func TestSetAfterAChangeOfMind(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := tables([3]string{"a", "x", web}, [3]string{"b", "x", web})
-			c.forbidden = tt.forbidden
+			c.Forbidden = tt.forbidden
 			for _, name := range []string{"a", "b"} {
 				if err := on(c).Set(context.Background(), canary(10), byName(name)); err != nil {
 					t.Fatal(err)
@@ -215,8 +219,8 @@ func TestSetAfterAChangeOfMind(t *testing.T) {
 			if got := c.weights("a") + "; " + c.weights("b"); got != "web -; web 90, web-canary 10" {
 				t.Errorf("after the block named b in place of a: %s", got)
 			}
-			if c.objects[0].Annotations[engine.Annotation] != "" {
-				t.Errorf("the annotation of a is left: %v", c.objects[0].Annotations)
+			if c.Objects[0].Annotations[engine.Annotation] != "" {
+				t.Errorf("the annotation of a is left: %v", c.Objects[0].Annotations)
 			}
 		})
 	}
@@ -232,12 +236,12 @@ func TestSetFindsWhatIsLeftBehind(t *testing.T) {
 		atRest  bool
 	}{
 		{"the label was taken off", func(c *memoryCluster) {
-			c.put([]byte(strings.Replace(string(c.objects[0].JSON), `"app":"x"`, `"app":"z"`, 1)))
+			c.Put([]byte(strings.Replace(string(c.Objects[0].JSON), `"app":"x"`, `"app":"z"`, 1)))
 		}, byLabel(t, "app=x"), "no RouteTable in namespace apps matches app=x; there are a: correct the selector or create it", true},
 		{"another name was given", func(*memoryCluster) {}, byName("b"), "RouteTable apps/b does not exist; there are a: correct the selector or create it", true},
 		{"tables cannot be listed just now", func(c *memoryCluster) {
-			c.put([]byte(`{"metadata":{"namespace":"apps","name":"b"},"spec":{"http":[{"forwardTo":{"destinations":[{"ref":{"name":"web"}}]}}]}}`))
-			c.failing = "list"
+			c.Put([]byte(`{"metadata":{"namespace":"apps","name":"b"},"spec":{"http":[{"forwardTo":{"destinations":[{"ref":{"name":"web"}}]}}]}}`))
+			c.Failing = "list"
 		}, byName("b"), "the list failed", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -266,7 +270,7 @@ func TestSetFindsWhatIsLeftBehindWithoutItsAnnotation(t *testing.T) {
 	if err := on(c).Set(context.Background(), canary(50), byName("a")); err != nil {
 		t.Fatal(err)
 	}
-	c.put([]byte(strings.Replace(string(c.objects[0].JSON), engine.Annotation, "somebody/else", 1)))
+	c.Put([]byte(strings.Replace(string(c.Objects[0].JSON), engine.Annotation, "somebody/else", 1)))
 	in := canary(50)
 	in.Used = []intent.Destination{in.Canary}
 	if err := on(c).Set(context.Background(), in, byName("b")); err != nil {
@@ -282,7 +286,7 @@ func TestSetSaysWhatItCannotPutAtRest(t *testing.T) {
 	if err := on(c).Set(context.Background(), canary(50), byName("a")); err != nil {
 		t.Fatal(err)
 	}
-	c.put([]byte(strings.Replace(string(c.objects[0].JSON), `{"ref":{"name":"web"},"weight":30},`, "", 1)))
+	c.Put([]byte(strings.Replace(string(c.Objects[0].JSON), `{"ref":{"name":"web"},"weight":30},`, "", 1)))
 	err := on(c).Set(context.Background(), canary(50), byName("b"))
 	want := `RouteTable apps/a: http[0] "all": still holds Service apps/web-canary but forwards to stable no more; list stable again, or take the others out`
 	if err == nil || err.Error() != want {
@@ -314,18 +318,18 @@ func TestSetRestsWhatItPassesOver(t *testing.T) {
 
 func TestSetSaysWhenServicesCannotBeRead(t *testing.T) {
 	c := tables([3]string{"a", "x", web})
-	c.failing = "service"
+	c.Failing = "service"
 	in := canary(10)
 	in.Experiments = []intent.Experiment{{Destination: in.Canary, Share: 10}}
 	err := on(c).Set(context.Background(), in, byName("a"))
-	if want := "Service apps/web: the read failed"; err == nil || err.Error() != want || c.writes > 0 {
-		t.Errorf("got %v, %d writes; want %s", err, c.writes, want)
+	if want := "Service apps/web: the read failed"; err == nil || err.Error() != want || c.Writes > 0 {
+		t.Errorf("got %v, %d writes; want %s", err, c.Writes, want)
 	}
 }
 
 func TestSetNoticesWhatIsChangedBack(t *testing.T) {
 	c := tables([3]string{"a", "x", web})
-	c.reverts = true
+	c.Reverts = true
 	err := on(c).Set(context.Background(), canary(50), byName("a"))
 	if want := "RouteTable apps/a: it was written and is not as it was to be; does an admission webhook change it back?"; err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
@@ -341,7 +345,7 @@ func TestRemoveManaged(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	writes := c.writes
+	writes := c.Writes
 	for range 2 {
 		if err := on(c).RemoveManaged(context.Background(), canary(50), byName("a")); err != nil {
 			t.Fatal(err)
@@ -350,8 +354,8 @@ func TestRemoveManaged(t *testing.T) {
 	if got := c.weights("a") + "; " + c.weights("b"); got != "web -; web -" {
 		t.Errorf("left: %s", got)
 	}
-	if c.writes != writes+1 {
-		t.Errorf("%d writes, want 1: of b it was taken when a was selected no more", c.writes-writes)
+	if c.Writes != writes+1 {
+		t.Errorf("%d writes, want 1: of b it was taken when a was selected no more", c.Writes-writes)
 	}
 	if err := on(tables()).RemoveManaged(context.Background(), canary(50), byName("gone")); err != nil {
 		t.Errorf("without any table: %v", err)
@@ -371,12 +375,12 @@ func TestChangesOfMind(t *testing.T) {
 			given = append(given, [3]string{name, rapid.SampledFrom([]string{"x", "y"}).Draw(t, "label"), rapid.SampledFrom(shapes).Draw(t, "shape")})
 		}
 		c := tables(given...)
-		applied := append([]engine.Object{}, c.objects...)
+		applied := append([]engine.Object{}, c.Objects...)
 		meddled := 0
-		c.meddle = func() {
+		c.Meddle = func() {
 			if meddled++; meddled%3 == 0 {
-				i := meddled % len(c.objects)
-				c.put(c.objects[i].JSON)
+				i := meddled % len(c.Objects)
+				c.Put(c.Objects[i].JSON)
 			}
 		}
 		targets := byName("a")
@@ -390,12 +394,12 @@ func TestChangesOfMind(t *testing.T) {
 				targets = []engine.Target{{API: gloo.RouteTables{}, Namespace: "apps", Selector: labels.Set{"app": rapid.SampledFrom([]string{"x", "y", "z"}).Draw(t, "label")}.AsSelector()}}
 			},
 			"": func(t *rapid.T) {
-				before := append([]engine.Object{}, c.objects...)
+				before := append([]engine.Object{}, c.Objects...)
 				err := on(c).Set(context.Background(), in, targets)
 				if verdict := on(c).Verify(context.Background(), in, targets, true); verdict.Verified() != (err == nil) {
 					t.Fatalf("Set: %v; verdict %+v", err, verdict)
 				}
-				for i, o := range c.objects {
+				for i, o := range c.Objects {
 					selected := targets[0].Name == o.Name || targets[0].Name == "" && targets[0].Selector.Matches(labels.Set(o.Labels))
 					if err == nil && !selected && !sameSpec(t, o, applied[i]) {
 						t.Fatalf("%s is not selected and not at rest: %s", o.Name, c.weights(o.Name))

@@ -1,0 +1,167 @@
+// Package memory is a cluster in memory, for tests of what reads and patches objects there.
+package memory
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
+)
+
+// Cluster keeps objects as an API server would: a patch that replaces resourceVersion by another than the present one is a
+// conflict. It is not safe for concurrent use.
+type Cluster struct {
+	Objects  []engine.Object
+	Services map[string]intent.Service
+	version  int
+	// Writes counts the patches that were taken.
+	Writes int
+	// Meddle is called before each patch, as somebody who is faster.
+	Meddle func()
+	// Forbidden are verbs that are not allowed; "list" forbids lists of all namespaces only.
+	Forbidden []string
+	// Failing is a verb that ends in an error.
+	Failing string
+	// Reverts says that patches are answered with what they were to change.
+	Reverts bool
+}
+
+var _ engine.Cluster = &Cluster{}
+
+// Put stores an object, given as JSON, with the next resourceVersion and generation.
+func (c *Cluster) Put(raw []byte) {
+	c.version++
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	var tree map[string]any
+	if err := decoder.Decode(&tree); err != nil {
+		panic(err)
+	}
+	meta := tree["metadata"].(map[string]any)
+	meta["resourceVersion"] = strconv.Itoa(c.version)
+	generation, _ := strconv.Atoi(fmt.Sprint(meta["generation"])) // there is none at first
+	meta["generation"] = generation + 1
+	raw, err := json.Marshal(tree)
+	if err != nil {
+		panic(err)
+	}
+	o := engine.Object{ResourceVersion: strconv.Itoa(c.version), Generation: int64(generation) + 1, JSON: raw}
+	o.Namespace, _ = meta["namespace"].(string)
+	o.Name, _ = meta["name"].(string)
+	o.UID = o.Namespace + "/" + o.Name
+	o.Labels, o.Annotations = texts(meta["labels"]), texts(meta["annotations"])
+	if i := c.Index(o.Namespace, o.Name); i >= 0 {
+		c.Objects[i] = o
+	} else {
+		c.Objects = append(c.Objects, o)
+	}
+}
+
+func texts(tree any) map[string]string {
+	object, found := tree.(map[string]any)
+	if !found {
+		return nil
+	}
+	texts := map[string]string{}
+	for key, value := range object {
+		texts[key] = fmt.Sprint(value)
+	}
+	return texts
+}
+
+// Index returns where in Objects an object stands; -1 if it does not.
+func (c *Cluster) Index(namespace, name string) int {
+	return slices.IndexFunc(c.Objects, func(o engine.Object) bool { return o.Namespace == namespace && o.Name == name })
+}
+
+// Get is part of [engine.Cluster].
+func (c *Cluster) Get(_ context.Context, resource schema.GroupVersionResource, namespace, name string) (engine.Object, error) {
+	i := c.Index(namespace, name)
+	if i < 0 {
+		return engine.Object{}, apierrors.NewNotFound(resource.GroupResource(), name)
+	}
+	return c.Objects[i], nil
+}
+
+// List is part of [engine.Cluster].
+func (c *Cluster) List(_ context.Context, resource schema.GroupVersionResource, namespace string, selector labels.Selector) ([]engine.Object, error) {
+	if c.Failing == "list" {
+		return nil, errors.New("the list failed")
+	}
+	if namespace == "" && slices.Contains(c.Forbidden, "list") {
+		return nil, apierrors.NewForbidden(resource.GroupResource(), "", fmt.Errorf("in all namespaces"))
+	}
+	var found []engine.Object
+	for _, o := range c.Objects {
+		if (namespace == "" || o.Namespace == namespace) && selector.Matches(labels.Set(o.Labels)) {
+			found = append(found, o)
+		}
+	}
+	return found, nil
+}
+
+// Survey is part of [engine.Cluster].
+func (c *Cluster) Survey(ctx context.Context, resource schema.GroupVersionResource, namespace string) ([]engine.Object, error) {
+	objects, err := c.List(ctx, resource, namespace, labels.Everything())
+	for i := range objects {
+		objects[i].JSON = nil
+	}
+	return objects, err
+}
+
+// Patch is part of [engine.Cluster].
+func (c *Cluster) Patch(_ context.Context, resource schema.GroupVersionResource, namespace, name string, patch []byte) (engine.Object, error) {
+	if slices.Contains(c.Forbidden, "patch") {
+		return engine.Object{}, apierrors.NewForbidden(resource.GroupResource(), name, fmt.Errorf("in namespace %s", namespace))
+	}
+	if c.Meddle != nil {
+		c.Meddle()
+	}
+	i := c.Index(namespace, name)
+	decoded, err := jsonpatch.DecodePatch(patch)
+	if err != nil {
+		return engine.Object{}, err
+	}
+	raw, err := decoded.Apply(c.Objects[i].JSON)
+	if err != nil {
+		return engine.Object{}, apierrors.NewInvalid(schema.GroupKind{}, name, nil)
+	}
+	var after struct {
+		Metadata struct{ ResourceVersion string }
+	}
+	if err := json.Unmarshal(raw, &after); err != nil {
+		return engine.Object{}, err
+	}
+	if after.Metadata.ResourceVersion != c.Objects[i].ResourceVersion {
+		return engine.Object{}, apierrors.NewConflict(resource.GroupResource(), name, fmt.Errorf("changed meanwhile"))
+	}
+	c.Writes++
+	if c.Reverts {
+		raw = c.Objects[i].JSON
+	}
+	c.Put(raw)
+	return c.Objects[i], nil
+}
+
+// Service is part of [engine.Cluster].
+func (c *Cluster) Service(_ context.Context, _, name string) (intent.Service, error) {
+	if c.Failing == "service" {
+		return intent.Service{}, errors.New("the read failed")
+	}
+	service, found := c.Services[name]
+	if !found {
+		return service, apierrors.NewNotFound(schema.GroupResource{Resource: "services"}, name)
+	}
+	return service, nil
+}
