@@ -62,11 +62,11 @@ func (g *generations) awaited(o Object) int64 {
 	return generation
 }
 
-// judge adds to a verdict what the control plane says of an object. One that nobody ever reported on is taken as it is
+// judge adds to a verdict what the control plane says of an object, or of a policy, which it words alike. One that nobody ever reported on is taken as it is
 // written: that is all that can be known.
-func (e *Engine) judge(verdict *Verdict, api API, o Object) {
+func (e *Engine) judge(verdict *Verdict, api API, kind string, o Object) {
 	a, err := api.Acceptance(o.JSON)
-	name, awaited := objectName(api, o), e.generations.awaited(o)
+	name, awaited := fmt.Sprintf("%s %s/%s", kind, o.Namespace, o.Name), e.generations.awaited(o)
 	switch {
 	case err != nil:
 		verdict.fault(fmt.Errorf("%s: %w", name, err))

@@ -24,13 +24,24 @@ type API interface {
 	Spell(source Entry, to intent.Destination) (map[string]any, error)
 	// MayBeMarked reports, without decoding it, whether an object may hold an entry with that mark.
 	MayBeMarked(object json.RawMessage) bool
-	// HeaderRoute returns a new route with this name and these further labels, in the API's JSON: like source, but for the
-	// requests only that fit one of m's headers, which all go to the destination entry canary. It returns nil if no request
-	// that reaches source can fit.
-	HeaderRoute(source Route, canary json.RawMessage, m intent.ManagedRoute, name string, labels map[string]string) (json.RawMessage, error)
+	// ManagedRoute returns a new route with this name and these further labels, in the API's JSON: like source, but for the
+	// requests only that fit one of the matches, which go to these destinations; none: to the default one. It returns nil if
+	// no request that reaches source can fit, and fails if the API cannot state a match.
+	ManagedRoute(source Route, destinations []json.RawMessage, matches []intent.RequestMatch, name string, labels map[string]string) (json.RawMessage, error)
+	// Policies is the kind of the objects by which the API mirrors traffic.
+	Policies() PolicyKind
+	// MirrorPolicy returns the spec of such a policy: of the requests of routes with these labels, a percentage is sent to a
+	// destination as well.
+	MirrorPolicy(labels map[string]string, destination json.RawMessage, percentage int) (json.RawMessage, error)
 	// Acceptance returns what the control plane says of an object.
 	Acceptance(object json.RawMessage) (Acceptance, error)
 	Arithmetic
+}
+
+// PolicyKind is a kind of policies and where the API server keeps them.
+type PolicyKind struct {
+	Kind     string
+	Resource schema.GroupVersionResource
 }
 
 // Arithmetic is how a routing API reads the weights of one route. Weights are as the list of destinations gives them, 0
@@ -92,6 +103,18 @@ func (r Route) weights() []int {
 		weights[i] = given(e.Weight)
 	}
 	return weights
+}
+
+// listed returns the entries of the route's own list, in the API's JSON.
+func (r Route) listed() []json.RawMessage {
+	if !r.Listed {
+		return nil
+	}
+	entries := make([]json.RawMessage, len(r.Entries))
+	for i, e := range r.Entries {
+		entries[i] = e.JSON
+	}
+	return entries
 }
 
 // given returns a weight as arithmetic reads it: 0 for none.

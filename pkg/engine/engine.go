@@ -22,7 +22,7 @@ import (
 )
 
 // Cluster is what the engine asks of the API server. Errors are those of the API server, wrapped so that a person can act
-// on them: apierrors.IsNotFound and its like still tell them apart.
+// on them: apierrors.IsNotFound and its like still tell them apart, and [ErrUnserved].
 type Cluster interface {
 	Get(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (Object, error)
 	// List returns the objects in a namespace, or in all if it is empty, that a selector matches.
@@ -31,8 +31,13 @@ type Cluster interface {
 	Survey(ctx context.Context, resource schema.GroupVersionResource, namespace string) ([]Object, error)
 	// Patch applies a JSON Patch and returns the object after it.
 	Patch(ctx context.Context, resource schema.GroupVersionResource, namespace, name string, patch []byte) (Object, error)
+	Create(ctx context.Context, resource schema.GroupVersionResource, namespace string, object []byte) error
+	Delete(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) error
 	Service(ctx context.Context, namespace, name string) (intent.Service, error)
 }
+
+// ErrUnserved says that the API server does not know a resource.
+var ErrUnserved = errors.New("resource is not served")
 
 // Target is a set of objects that carry a Rollout's traffic: one by name, or all of a namespace that a selector matches.
 type Target struct {
@@ -118,7 +123,11 @@ func (e *Engine) RemoveManaged(ctx context.Context, in intent.Intent, targets []
 				continue
 			}
 			done[name] = true
-			if err := e.bring(ctx, target.API, o, Selection{None: true}, in); err != nil && !apierrors.IsNotFound(err) {
+			left, err := e.bringTo(ctx, target.API, o, Selection{None: true}, in)
+			if left != nil { // it mirrors nothing any more; Set tries again
+				e.Log.Warn(left.Error(), "rollout", in.Owner)
+			}
+			if err != nil && !apierrors.IsNotFound(err) {
 				faults = append(faults, err)
 			}
 		}
@@ -284,7 +293,7 @@ func (e *Engine) Verify(ctx context.Context, in intent.Intent, targets []Target,
 		return verdict
 	}
 	selected, faults := e.eachSelected(ctx, targets, func(target Target, objects []Object) {
-		e.verify(&verdict, in, target, objects, acceptance)
+		e.verify(ctx, &verdict, in, target, objects, acceptance)
 	})
 	verdict.Faults = append(faults, verdict.Faults...)
 	leftBehind, err := e.leftBehind(ctx, in, targets, selected)
@@ -302,9 +311,10 @@ func (e *Engine) Verify(ctx context.Context, in intent.Intent, targets []Target,
 }
 
 // verify adds what is to be said of the objects of one target to the verdict.
-func (e *Engine) verify(verdict *Verdict, in intent.Intent, target Target, objects []Object, acceptance bool) {
+func (e *Engine) verify(ctx context.Context, verdict *Verdict, in intent.Intent, target Target, objects []Object, acceptance bool) {
 	passedOver := 0
 	for _, o := range objects {
+		o, unread := e.withPolicies(ctx, target.API, o, in)
 		plan, err := MakePlan(target.API, o, Selection{Routes: target.Routes}, in)
 		switch {
 		case errors.Is(err, ErrNoRoute) && target.Name == "" && passedOver+1 < len(objects):
@@ -312,11 +322,15 @@ func (e *Engine) verify(verdict *Verdict, in intent.Intent, target Target, objec
 			continue
 		case err != nil:
 			verdict.fault(err)
+		case unread != nil:
+			verdict.fault(unread)
 		case len(plan.Patch) > 0:
 			verdict.fault(fmt.Errorf("%s: it is not as it was set", objectName(target.API, o)))
+		default:
+			e.verifyPolicies(verdict, target.API, o, plan, acceptance)
 		}
 		if acceptance {
-			e.judge(verdict, target.API, o)
+			e.judge(verdict, target.API, target.API.Kind(), o)
 		}
 	}
 }
@@ -389,8 +403,36 @@ func (e *Engine) lookUp(ctx context.Context, in intent.Intent) (intent.Intent, e
 // seconds in all.
 var patience = wait.Backoff{Steps: 20, Duration: 10 * time.Millisecond, Factor: 1.2, Jitter: 0.5}
 
-// bring makes one object what in wants. On a conflict it reads afresh and plans again.
+// bring makes one object, and the policies beside it, what in wants.
 func (e *Engine) bring(ctx context.Context, api API, observed Object, selection Selection, in intent.Intent) error {
+	left, err := e.bringTo(ctx, api, observed, selection, in)
+	return join([]error{err, left})
+}
+
+// bringTo makes one object what in wants, and then sees to it that just those policies are beside it that in wants. Policies
+// that are not wanted go before the object is written, which until then tells of them, and new ones come after it. One that
+// cannot be removed does not keep the object from being served; why it is left is told apart.
+func (e *Engine) bringTo(ctx context.Context, api API, observed Object, selection Selection, in intent.Intent) (left, err error) {
+	observed, left = e.withPolicies(ctx, api, observed, in)
+	if left != nil && intent.Mirrors(in.Managed) {
+		return nil, left
+	}
+	plan, err := MakePlan(api, observed, selection, in)
+	if err != nil {
+		return left, err
+	}
+	kept, fault := e.removePolicies(ctx, api, observed, plan, in)
+	observed.Policies = kept
+	left = join([]error{left, fault})
+	if err := e.write(ctx, api, observed, selection, in); err != nil {
+		return left, err
+	}
+	return left, e.writePolicies(ctx, api, observed, plan, in)
+}
+
+// write makes one object what in wants. On a conflict it reads afresh and plans again.
+func (e *Engine) write(ctx context.Context, api API, observed Object, selection Selection, in intent.Intent) error {
+	policies, known := observed.Policies, observed.PoliciesKnown
 	err := retry.RetryOnConflict(patience, func() error {
 		plan, err := MakePlan(api, observed, selection, in)
 		if err != nil || len(plan.Patch) == 0 {
@@ -402,6 +444,7 @@ func (e *Engine) bring(ctx context.Context, api API, observed Object, selection 
 		written, err := e.send(ctx, api, observed, plan)
 		if err == nil {
 			e.log(in, objectName(api, observed), plan)
+			written.Policies, written.PoliciesKnown = policies, known
 			return stillAsWritten(api, written, selection, in)
 		}
 		if apierrors.IsConflict(err) {
@@ -409,6 +452,7 @@ func (e *Engine) bring(ctx context.Context, api API, observed Object, selection 
 				err = fmt.Errorf("%s: %w", objectName(api, observed), getErr)
 			} else {
 				observed = fresh
+				observed.Policies, observed.PoliciesKnown = policies, known
 			}
 		}
 		return err
@@ -487,6 +531,9 @@ func (e *Engine) log(in intent.Intent, object string, plan Plan) {
 	}
 	for _, place := range plan.Added {
 		e.Log.Info("managed route added", "rollout", in.Owner, "object", object, "before", place)
+	}
+	for _, place := range plan.Changed {
+		e.Log.Info("managed route changed", "rollout", in.Owner, "object", object, "route", place)
 	}
 	for _, place := range plan.Removed {
 		e.Log.Info("managed route removed", "rollout", in.Owner, "object", object, "route", place)

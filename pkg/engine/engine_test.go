@@ -339,7 +339,9 @@ func TestSetNoticesWhatIsChangedBack(t *testing.T) {
 func TestRemoveManaged(t *testing.T) {
 	c := tables([3]string{"a", "x", web}, [3]string{"b", "x", web})
 	in := canary(0)
-	in.Managed = []intent.ManagedRoute{{Name: "beta", Headers: []intent.HeaderMatch{{Name: "x-beta", Type: intent.Exact, Value: "1"}}}}
+	in.Managed = []intent.ManagedRoute{{Name: "beta", Matches: []intent.RequestMatch{{Headers: []intent.HeaderMatch{
+		{Name: "x-beta", ValueMatch: intent.ValueMatch{Type: intent.Exact, Value: "1"}},
+	}}}}}
 	for _, name := range []string{"a", "b"} {
 		if err := on(c).Set(context.Background(), in, byName(name)); err != nil {
 			t.Fatal(err)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -27,6 +28,7 @@ func (w worded) Unwrap() error { return w.kind }
 
 // join returns nil for no error, the error for one, and for several all of them on one line.
 func join(errs []error) error {
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	switch len(errs) {
 	case 0:
 		return nil

@@ -28,43 +28,46 @@ func ownerLabelValue(owner string) string {
 // managedPlan is what becomes of the managed routes of an object.
 type managedPlan struct {
 	patch []Operation
-	// added and removed are the names of routes.
-	added, removed []string
+	// added, changed and removed are the places of routes, or of those before which routes are added.
+	added, changed, removed []string
 	// left says that there are managed routes of the Rollout afterwards.
 	left bool
 	// newServices are Services that managed routes send to and that their source routes do not list.
 	newServices []NewService
+	// policies are what the mirrors among the managed routes need, each once, in the order of its first route.
+	policies []Policy
 }
 
 // manage plans the managed routes of an object: those that the intent wants directly before each source route, in its
 // order, and no others of this Rollout's. Routes are wanted as their sources stand, so that they follow later edits.
 // Routes of other Rollouts may stand between.
-func (p *planner) manage(routes []Route, sources []Route) (managedPlan, []error) {
+func (p *planner) manage(object string, routes []Route, sources []routePlan) (managedPlan, []error) {
 	plan, faults := managedPlan{}, []error(nil)
-	capable := slices.DeleteFunc(slices.Clone(sources), func(r Route) bool { return r.Section == "" })
+	capable := slices.DeleteFunc(slices.Clone(sources), func(rp routePlan) bool { return rp.route.Section == "" })
 	if len(p.in.Managed) > 0 && len(sources) > 0 && len(capable) == 0 {
-		return plan, []error{fmt.Errorf("only routes without headers match (%s), so no header route can be added; select an http route as well",
-			list(sources, func(r Route) string { return r.Place }, ", "))}
+		return plan, []error{fmt.Errorf("only routes without headers match (%s), so no header or mirror route can be added; select an http route as well",
+			list(sources, func(rp routePlan) string { return rp.route.Place }, ", "))}
 	}
 	mine := ownerLabelValue(p.in.Owner)
 	names := p.namesOfOthers(routes, mine)
 	wanted := map[int][]json.RawMessage{} // by the index of the source route
 	kept := map[int]bool{}
 	for _, source := range capable {
-		spelt, err := p.managedRoutesOf(source, names, mine, &plan)
+		spelt, err := p.managedRoutesOf(source, object, names, &plan)
 		if err != nil {
 			faults = append(faults, err)
 			continue
 		}
-		run := runBefore(routes, source, mine)
+		run := runBefore(routes, source.route, mine)
 		plan.left = plan.left || len(spelt) > 0
-		if slices.EqualFunc(run, spelt, func(r Route, raw json.RawMessage) bool { return equalJSON(r.JSON, raw) }) {
-			for _, r := range run {
+		if len(run) == len(spelt) {
+			for i, r := range run {
 				kept[r.Index] = true
+				plan.change(r, spelt[i])
 			}
 			continue
 		}
-		wanted[source.Index] = spelt
+		wanted[source.route.Index] = spelt
 	}
 	for _, r := range slices.Backward(routes) {
 		if r.Section == "" {
@@ -82,6 +85,14 @@ func (p *planner) manage(routes []Route, sources []Route) (managedPlan, []error)
 	return plan, faults
 }
 
+// change makes a managed route what is spelt, if it is not already.
+func (plan *managedPlan) change(r Route, spelt json.RawMessage) {
+	if !equalJSON(r.JSON, spelt) {
+		plan.patch = append(plan.patch, Operation{Op: "replace", Path: at(r.Section, r.Index), Value: spelt})
+		plan.changed = append(plan.changed, r.Place)
+	}
+}
+
 // namesOfOthers returns the names that are taken, each with whether a user's route has it.
 func (p *planner) namesOfOthers(routes []Route, mine string) map[string]bool {
 	names := map[string]bool{}
@@ -94,25 +105,14 @@ func (p *planner) namesOfOthers(routes []Route, mine string) map[string]bool {
 }
 
 // managedRoutesOf spells the managed routes of one source, and takes their names.
-func (p *planner) managedRoutesOf(source Route, names map[string]bool, mine string, plan *managedPlan) ([]json.RawMessage, error) {
+func (p *planner) managedRoutesOf(rp routePlan, object string, names map[string]bool, plan *managedPlan) ([]json.RawMessage, error) {
 	if len(p.in.Managed) == 0 {
 		return nil, nil
 	}
-	seats, err := p.seats(source)
+	source := rp.route
+	canary, entry, err := p.canaryOf(source)
 	if err != nil {
 		return nil, err
-	}
-	canary := seats[1]
-	var entry json.RawMessage
-	if canary.index >= 0 {
-		entry = source.Entries[canary.index].JSON
-	} else { // so it is stable by which the route is a source
-		if err := p.spell(source, source.Entries[seats[0].index], &canary); err != nil {
-			return nil, err
-		}
-		if entry, err = json.Marshal(canary.spelt); err != nil {
-			return nil, fmt.Errorf("%s: %w", source.Place, err)
-		}
 	}
 	var spelt []json.RawMessage
 	for _, m := range p.in.Managed {
@@ -120,20 +120,57 @@ func (p *planner) managedRoutesOf(source Route, names map[string]bool, mine stri
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", source.Place, err)
 		}
-		raw, err := p.api.HeaderRoute(source, entry, m, name, map[string]string{OwnerLabel: mine})
+		labels, destinations := map[string]string{OwnerLabel: ownerLabelValue(p.in.Owner)}, []json.RawMessage{entry}
+		policy := Policy{}
+		if m.Mirror != nil {
+			if policy, err = p.mirrorPolicy(object, m, entry); err == nil {
+				labels[MirrorLabel] = policy.Name
+				destinations, err = rp.spelt()
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%s: managed route %q: %w", source.Place, m.Name, err)
+			}
+		}
+		raw, err := p.api.ManagedRoute(source, destinations, m.Matches, name, labels)
 		if err != nil {
-			return nil, fmt.Errorf("%s: header route %q: %w", source.Place, m.Name, err)
+			return nil, fmt.Errorf("%s: managed route %q: %w", source.Place, m.Name, err)
 		}
 		if raw == nil { // no request that reaches the source can fit
 			continue
 		}
 		names[name] = false
 		spelt = append(spelt, raw)
+		if m.Mirror != nil {
+			plan.want(policy)
+		}
 	}
 	if len(spelt) > 0 && canary.index < 0 && canary.destination.Kind == config.KindService {
 		plan.newServices = append(plan.newServices, NewService{Place: source.Place, Destination: canary.destination})
 	}
 	return spelt, nil
+}
+
+// canaryOf returns the canary's seat in a source, and its entry without a weight: the one that is listed or, if none is, the
+// one that would be made.
+func (p *planner) canaryOf(source Route) (seat, json.RawMessage, error) {
+	seats, err := p.seats(source)
+	if err != nil {
+		return seat{}, nil, err
+	}
+	canary := seats[1]
+	if canary.index >= 0 {
+		entry, err := withWeight(source.Entries[canary.index].JSON, nil)
+		return canary, entry, err
+	}
+	// So it is stable by which the route is a source.
+	if err := p.spell(source, source.Entries[seats[0].index], &canary); err != nil {
+		return seat{}, nil, err
+	}
+	entry, err := json.Marshal(canary.spelt)
+	if err != nil {
+		return seat{}, nil, fmt.Errorf("%s: %w", source.Place, err)
+	}
+	return canary, entry, nil
 }
 
 // freeName returns a name for a managed route: its own or, where another managed route of the object has that, the next
@@ -151,14 +188,17 @@ func freeName(name string, names map[string]bool) (string, error) {
 	}
 }
 
-// runBefore returns this Rollout's managed routes directly before a source route; other managed routes may stand between.
+// runBefore returns this Rollout's managed routes directly before a source route; others' may stand between.
 func runBefore(routes []Route, source Route, mine string) []Route {
-	i := slices.IndexFunc(routes, func(r Route) bool { return r.Section == source.Section && r.Index == source.Index })
+	return slices.DeleteFunc(managedBefore(routes, source), func(r Route) bool { return r.Owner != mine })
+}
+
+// managedBefore returns the managed routes, whosever, directly before a source route.
+func managedBefore(routes []Route, source Route) []Route {
+	i := slices.IndexFunc(routes, func(r Route) bool { return r.Place == source.Place })
 	var run []Route
-	for i--; i >= 0 && routes[i].Section == source.Section && routes[i].Owner != ""; i-- {
-		if routes[i].Owner == mine {
-			run = append(run, routes[i])
-		}
+	for i--; i >= 0 && source.Section != "" && routes[i].Section == source.Section && routes[i].Owner != ""; i-- {
+		run = append(run, routes[i])
 	}
 	slices.Reverse(run)
 	return run

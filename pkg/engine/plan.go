@@ -22,6 +22,9 @@ type Object struct {
 	Annotations     map[string]string
 	// JSON is the whole object.
 	JSON json.RawMessage
+	// Policies are those of the Rollout in question beside the object, if they were looked for: PoliciesKnown.
+	Policies      []Object
+	PoliciesKnown bool
 }
 
 // Selection says which routes of an object a Rollout moves.
@@ -53,8 +56,11 @@ type Plan struct {
 	Patch []Operation
 	// Changes says what Patch does to whom, in the object's order.
 	Changes []Change
-	// Added and Removed are the places of managed routes that Patch adds and removes, as they are counted before it.
-	Added, Removed []string
+	// Policies are those that the Rollout wants beside the object, in a fixed order.
+	Policies []Policy
+	// Added, Changed and Removed are the places of managed routes that Patch adds, changes and removes, as they are counted
+	// before it.
+	Added, Changed, Removed []string
 	// NewServices are the Services that get traffic by Patch and were not listed before, each with the place of its route.
 	NewServices []NewService
 }
@@ -89,7 +95,7 @@ func MakePlan(api API, observed Object, selection Selection, in intent.Intent) (
 	}
 	p := &planner{api: api, in: in, memory: recall(observed.Annotations, in.Owner)}
 	plans, sources, faults := p.routes(routes, selection)
-	managed, more := p.manage(routes, sources)
+	managed, more := p.manage(name, routes, sources)
 	if faults = append(faults, more...); len(faults) > 0 {
 		return Plan{}, named(name, faults)
 	}
@@ -98,8 +104,12 @@ func MakePlan(api API, observed Object, selection Selection, in intent.Intent) (
 		plan.describe(api, rp)
 		plan.add(rp)
 	}
-	plan.Patch = append(plan.Patch, managed.patch...)
-	plan.Added, plan.Removed = managed.added, managed.removed
+	follow, err := followSources(routes, plans, ownerLabelValue(in.Owner))
+	if err != nil {
+		return Plan{}, fmt.Errorf("%s: %w", name, err)
+	}
+	plan.Patch = slices.Concat(plan.Patch, follow, managed.patch)
+	plan.Policies, plan.Added, plan.Changed, plan.Removed = managed.policies, managed.added, managed.changed, managed.removed
 	plan.NewServices = append(plan.NewServices, managed.newServices...)
 	mine := remember(plans)
 	mine.AtRest = in.AtRest() && len(mine.Held) > 0
@@ -107,6 +117,7 @@ func MakePlan(api API, observed Object, selection Selection, in intent.Intent) (
 		mine = *p.memory.mine
 	}
 	mine.Managed = managed.left
+	mine.Mirrored = len(managed.policies) > 0 || len(observed.Policies) > 0 || p.memory.mirrored && !observed.PoliciesKnown
 	remembered, err := p.memory.patch(observed.Annotations, in.Owner, mine)
 	if err != nil {
 		return Plan{}, fmt.Errorf("%s: %w", name, err)
@@ -118,33 +129,37 @@ func MakePlan(api API, observed Object, selection Selection, in intent.Intent) (
 	return plan, nil
 }
 
-// routes plans the weights of every route that is selected or held, and returns the selected ones beside.
-func (p *planner) routes(routes []Route, selection Selection) (plans []routePlan, sources []Route, faults []error) {
+// routes plans the weights of every route that is selected or held, and returns the selected ones as managed routes find
+// them.
+func (p *planner) routes(routes []Route, selection Selection) (plans, sources []routePlan, faults []error) {
 	for _, r := range routes {
 		if r.Owner != "" { // a managed route, which its source decides on
 			continue
 		}
 		var plan func(Route) (routePlan, error)
-		switch selected := selection.matches(r); {
+		selected := selection.matches(r)
+		switch {
 		case selected && r.Fault != nil:
 			faults = append(faults, fmt.Errorf("%s: %w", r.Place, r.Fault))
 			continue
 		case selected && p.forwardsToUs(r):
-			sources = append(sources, r)
 			plan = p.serve
 		case r.Fault == nil && p.holds(r):
-			plan = p.release
+			selected, plan = false, p.release
 		default:
 			continue
 		}
-		if p.in.KeepWeights {
-			continue
+		rp := routePlan{route: r, form: observedForm(r, nil)}
+		if !p.in.KeepWeights {
+			var err error
+			if rp, err = plan(r); err != nil {
+				faults = append(faults, err)
+			}
+			plans = append(plans, rp)
 		}
-		rp, err := plan(r)
-		if err != nil {
-			faults = append(faults, err)
+		if selected {
+			sources = append(sources, rp)
 		}
-		plans = append(plans, rp)
 	}
 	faults = append(faults, p.unreadable(routes)...)
 	if len(sources) == 0 && !selection.None && len(faults) == 0 {
@@ -207,12 +222,12 @@ func mayHold(api API, o Object, in intent.Intent) bool {
 // remembers reports whether an object's annotation names the Rollout.
 func remembers(o Object, in intent.Intent) bool {
 	m := recall(o.Annotations, in.Owner)
-	return m.mine != nil || m.managed
+	return m.mine != nil || m.managed || m.mirrored
 }
 
-// mayHoldManaged reports whether an object may hold managed routes of the Rollout.
+// mayHoldManaged reports whether an object may hold managed routes of the Rollout, or have policies of it beside.
 func mayHoldManaged(o Object, in intent.Intent) bool {
-	return bytes.Contains(o.JSON, []byte(ownerLabelValue(in.Owner)))
+	return bytes.Contains(o.JSON, []byte(ownerLabelValue(in.Owner))) || recall(o.Annotations, in.Owner).mirrored
 }
 
 // remember returns the record of what the Rollout holds after the plans.

@@ -22,7 +22,12 @@ type record struct {
 	AtRest bool `json:"atRest,omitempty"`
 	// Managed says that the object has managed routes of the Rollout.
 	Managed bool `json:"managed,omitempty"`
+	// Mirrored says that there may be policies of the Rollout beside the object.
+	Mirrored bool `json:"mirrored,omitempty"`
 }
+
+// isEmpty reports whether there is nothing to remember.
+func (r *record) isEmpty() bool { return len(r.Held) == 0 && !r.Managed && !r.Mirrored }
 
 // held are routes whose destinations were given alike before the first change.
 type held struct {
@@ -92,8 +97,8 @@ func equalWeight(a, b *int) bool { return (a == nil) == (b == nil) && (a == nil 
 type memory struct {
 	// mine is the owner's record of weights, nil if there is none.
 	mine *record
-	// managed says that the owner has managed routes on the object.
-	managed bool
+	// managed says that the owner has managed routes on the object, and mirrored that it may have policies beside it.
+	managed, mirrored bool
 	// holders says which other owner holds the destination with a key.
 	holders map[string]string
 	// busy says that another owner has a release under way here.
@@ -114,7 +119,7 @@ func recall(annotations map[string]string, owner string) memory {
 	}
 	for _, other := range slices.Sorted(maps.Keys(m.others)) {
 		r := &record{}
-		if json.Unmarshal(m.others[other], r) != nil || len(r.Held) == 0 && !r.Managed {
+		if json.Unmarshal(m.others[other], r) != nil || r.isEmpty() {
 			delete(m.others, other)
 			continue
 		}
@@ -123,7 +128,7 @@ func recall(annotations map[string]string, owner string) memory {
 				slices.Sort(h.Routes)
 				h.Was.sanitize()
 			}
-			if m.managed = r.Managed; len(r.Held) > 0 {
+			if m.managed, m.mirrored = r.Managed, r.Mirrored; len(r.Held) > 0 {
 				m.mine = r
 			}
 			delete(m.others, other)
@@ -144,7 +149,7 @@ const maxAnnotation = 250 << 10
 // if that is more than an annotation may have.
 func (m memory) patch(observed map[string]string, owner string, mine record) ([]Operation, error) {
 	all := maps.Clone(m.others)
-	if len(mine.Held) > 0 || mine.Managed {
+	if !mine.isEmpty() {
 		data, err := json.Marshal(mine)
 		if err != nil {
 			return nil, fmt.Errorf("annotation %s: %w", Annotation, err)

@@ -44,6 +44,7 @@ func fromJSON(t tb, raw []byte) engine.Object {
 	}
 	return engine.Object{
 		Namespace: o.Metadata.Namespace, Name: o.Metadata.Name, Labels: o.Metadata.Labels, Annotations: o.Metadata.Annotations, JSON: raw,
+		PoliciesKnown: true,
 	}
 }
 

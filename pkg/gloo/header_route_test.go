@@ -17,12 +17,18 @@ func withHeaders(managed ...intent.ManagedRoute) intent.Intent {
 }
 
 func header(route string, headers ...intent.HeaderMatch) intent.ManagedRoute {
-	return intent.ManagedRoute{Name: route, Headers: headers}
+	m := intent.ManagedRoute{Name: route}
+	for _, h := range headers {
+		m.Matches = append(m.Matches, intent.RequestMatch{Headers: []intent.HeaderMatch{h}})
+	}
+	return m
 }
 
-func exact(name, value string) intent.HeaderMatch {
-	return intent.HeaderMatch{Name: name, Type: intent.Exact, Value: value}
+func headerIs(name string, is intent.MatchType, value string) intent.HeaderMatch {
+	return intent.HeaderMatch{Name: name, ValueMatch: intent.ValueMatch{Type: is, Value: value}}
 }
+
+func exact(name, value string) intent.HeaderMatch { return headerIs(name, intent.Exact, value) }
 
 const (
 	mine   = "labels: {rollouts.argoproj.io/managed-by: web-3b4e3efd}"
@@ -49,7 +55,7 @@ func TestPlanHeaderRoutes(t *testing.T) {
 		{"alternatives, prefix and expression",
 			"[{name: all, " + toAll + "}]",
 			"[{name: beta, " + mine + ", matchers: [{headers: [{name: a, value: 'v1\\.2.*', regex: true}]}, {headers: [{name: b, value: 'c|d', regex: true}]}], " + toNew + "}, {name: all, " + toAll + "}]",
-			withHeaders(header("beta", intent.HeaderMatch{Name: "a", Type: intent.Prefix, Value: "v1.2"}, intent.HeaderMatch{Name: "b", Type: intent.Regex, Value: "c|d"}))},
+			withHeaders(header("beta", headerIs("a", intent.Prefix, "v1.2"), headerIs("b", intent.Regex, "c|d")))},
 		{"rewrites, labels, unknown fields and a listed canary are kept",
 			"[{name: all, labels: {a/b: c}, future: 9007199254740993, forwardTo: {pathRewrite: /, destinations: [{ref: {name: web}, weight: 100}, {ref: {name: web-canary}, port: {number: 9}, weight: 0}]}}]",
 			"[{name: beta, labels: {a/b: c, rollouts.argoproj.io/managed-by: web-3b4e3efd}, future: 9007199254740993, matchers: [{headers: [{name: x-beta, value: 'yes'}]}], forwardTo: {pathRewrite: /, destinations: [{ref: {name: web-canary}, port: {number: 9}}]}}, " +
@@ -71,7 +77,7 @@ func TestPlanHeaderRoutes(t *testing.T) {
 			"[{name: all, matchers: [{headers: [{name: x-beta, value: 'no'}]}], " + toAll + "}, {name: beta, " + mine + ", matchers: [{headers: [{name: x-beta, value: 'yes'}]}], " + toNew + "}, {" + toAll + "}]", withHeaders(beta)},
 		{"an old one, one in a wrong place and another Rollout's",
 			"[{name: stray, " + mine + ", " + toNew + "}, {name: first, redirect: {}}, {name: beta, " + mine + ", matchers: [{headers: [{name: old}]}], " + toNew + "}, {name: gamma, " + theirs + ", redirect: {}}, {name: all, " + toAll + "}]",
-			"[{name: first, redirect: {}}, {name: gamma, " + theirs + ", redirect: {}}, {name: beta, " + mine + ", matchers: [{headers: [{name: x-beta, value: 'yes'}]}], " + toNew + "}, {name: all, " + toAll + "}]", withHeaders(beta)},
+			"[{name: first, redirect: {}}, {name: beta, " + mine + ", matchers: [{headers: [{name: x-beta, value: 'yes'}]}], " + toNew + "}, {name: gamma, " + theirs + ", redirect: {}}, {name: all, " + toAll + "}]", withHeaders(beta)},
 		{"another Rollout's of the same name between it and its source",
 			"[{name: beta-1, " + mine + ", matchers: [{headers: [{name: x-beta, value: 'yes'}]}], " + toNew + "}, {name: beta, " + theirs + ", redirect: {}}, {name: all, " + toAll + "}]",
 			"[{name: beta-1, " + mine + ", matchers: [{headers: [{name: x-beta, value: 'yes'}]}], " + toNew + "}, {name: beta, " + theirs + ", redirect: {}}, {name: all, " + toAll + "}]", withHeaders(beta)},
@@ -118,11 +124,11 @@ func TestPlanHeaderRoutesRefuses(t *testing.T) {
 		{"a user's route of that name", "{http: [{name: all, " + toAll + "}, {name: beta, redirect: {}}]}",
 			`RouteTable apps/demo: http[0] "all": managed route "beta": the table has a route of that name already; rename either`},
 		{"routes that have no headers", "{tcp: [{" + toAll + "}]}",
-			"RouteTable apps/demo: only routes without headers match (tcp[0]), so no header route can be added; select an http route as well"},
+			"RouteTable apps/demo: only routes without headers match (tcp[0]), so no header or mirror route can be added; select an http route as well"},
 		{"a subset", "{http: [{name: all, forwardTo: {destinations: [{ref: {name: web}, subset: {v: '1'}}]}}]}",
 			`RouteTable apps/demo: http[0] "all": stable has a subset and no canary is listed; list it or set canary.subset`},
 		{"matchers that cannot be read", "{http: [{name: all, matchers: [{headers: {}}], " + toAll + "}]}",
-			`RouteTable apps/demo: http[0] "all": header route "beta": matchers[0].headers: found an object where fields were expected`},
+			`RouteTable apps/demo: http[0] "all": managed route "beta": matchers[0]: headers: found an object, want a list`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			plan, err := engine.MakePlan(gloo.RouteTables{}, object(t, "metadata: {namespace: apps, name: demo}\nspec: "+tt.spec), engine.Selection{}, withHeaders(beta))

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	networkingv2 "github.com/solo-io/solo-apis/client-go/networking.gloo.solo.io/v2"
+	policyv2 "github.com/solo-io/solo-apis/client-go/trafficcontrol.policy.gloo.solo.io/v2"
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
@@ -19,6 +20,14 @@ func mustBeRouteTable(t tb, o engine.Object) {
 	}
 	if err := protojson.Unmarshal(spec, &networkingv2.RouteTableSpec{}); err != nil {
 		t.Fatalf("no RouteTable to Gloo: %v\n%s", err, asYAML(spec))
+	}
+}
+
+// mustBeMirrorPolicy is the same for the spec of a policy.
+func mustBeMirrorPolicy(t tb, spec json.RawMessage) {
+	t.Helper()
+	if err := protojson.Unmarshal(spec, &policyv2.MirrorPolicySpec{}); err != nil {
+		t.Fatalf("no MirrorPolicy to Gloo: %v\n%s", err, spec)
 	}
 }
 

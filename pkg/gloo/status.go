@@ -12,8 +12,9 @@ import (
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/jsonfault"
 )
 
-// statusView is what is read of a RouteTable to learn whether Gloo has taken it.
+// statusView is what is read of a RouteTable, or of a MirrorPolicy, to learn whether Gloo has taken it.
 type statusView struct {
+	Kind string `json:"kind"`
 	Spec struct {
 		FailureMode string `json:"failureMode"`
 	} `json:"spec"`
@@ -43,7 +44,7 @@ var approvals = map[string]engine.AcceptanceState{
 	"UNLICENSED": engine.Rejected,
 }
 
-// Acceptance reads what Gloo says of a RouteTable. An approval or a generation that it does not know is an error.
+// Acceptance reads what Gloo says of a RouteTable or a MirrorPolicy. An approval or a generation that it does not know is an error.
 func (RouteTables) Acceptance(object json.RawMessage) (engine.Acceptance, error) {
 	v := statusView{}
 	if err := jsonfault.Explain(kjson.UnmarshalCaseSensitivePreserveInts(object, &v)); err != nil {
@@ -53,7 +54,7 @@ func (RouteTables) Acceptance(object json.RawMessage) (engine.Acceptance, error)
 	if s == nil {
 		return engine.Acceptance{State: engine.Unreported}, nil
 	}
-	a := engine.Acceptance{Meanwhile: meanwhile(v.Spec.FailureMode)}
+	a := engine.Acceptance{Meanwhile: v.meanwhile()}
 	var known bool
 	if a.State, known = approvals[s.Approval]; !known {
 		return a, fmt.Errorf("status.common.State.approval is %q, which this plugin does not know", s.Approval)
@@ -71,10 +72,15 @@ func (RouteTables) Acceptance(object json.RawMessage) (engine.Acceptance, error)
 	return a, nil
 }
 
-// meanwhile says what traffic gets while a table is not accepted, by its failureMode (RouteTable API reference).
-func meanwhile(failureMode string) string {
-	if failureMode == "FREEZE_CONFIG" {
+// meanwhile says what traffic gets while an object is not accepted: of a table, by its failureMode (RouteTable API
+// reference).
+func (v statusView) meanwhile() string {
+	switch {
+	case v.Kind == RouteTables{}.Policies().Kind:
+		return "until that is mended, nothing is mirrored"
+	case v.Spec.FailureMode == "FREEZE_CONFIG":
 		return "until that is mended, requests are served as by the last table that was accepted"
+	default:
+		return "until that is mended, requests to its faulty routes are answered with 500"
 	}
-	return "until that is mended, requests to its faulty routes are answered with 500"
 }

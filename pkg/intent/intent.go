@@ -34,6 +34,8 @@ type Intent struct {
 	Experiments []Experiment
 	// Managed are the managed routes that should exist, in the order of their precedence.
 	Managed []ManagedRoute
+	// MayMirror says that some step of the Rollout, past or to come, mirrors traffic.
+	MayMirror bool
 	// KeepWeights says that the call is about managed routes alone.
 	KeepWeights bool
 	// Services are the Services that had to be looked up, by name: those of the experiments and, for their ports, stable's.
@@ -100,7 +102,7 @@ func Of(ro *v1alpha1.Rollout, c *config.Config, bounds Bounds, weight int32, add
 	if len(faults) > 0 {
 		return Intent{}, errors.New(strings.Join(faults, "; "))
 	}
-	in.Managed, in.Used = managed, used(ro, in)
+	in.Managed, in.MayMirror, in.Used = managed, mayMirror(ro), used(ro, in)
 	return in, nil
 }
 

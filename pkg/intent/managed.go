@@ -2,37 +2,28 @@ package intent
 
 import (
 	"fmt"
-	"regexp"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/argoproj/argo-rollouts/pkg/apis/rollouts/v1alpha1"
 )
 
-// ManagedRoute is a route that a Rollout adds beside each of those that carry its traffic.
+// ManagedRoute is a route that a Rollout adds before each of those that carry its traffic.
 type ManagedRoute struct {
 	// Name is one of the Rollout's managedRoutes.
 	Name string
-	// Headers are alternatives: requests that fit any of them go to the canary, whatever its weight.
-	Headers []HeaderMatch
+	// Matches are alternatives: the route takes the requests that fit any of them. There is at least one.
+	Matches []RequestMatch
+	// Mirror is how many percent of those requests are sent to the canary as well, whose answers nobody sees, while the
+	// requests go where they went before. Nil: they all go to the canary instead, whatever its weight.
+	Mirror *int
 }
 
-// HeaderMatch is a condition on a request's header.
-type HeaderMatch struct {
-	Name string
-	Type MatchType
-	// Value is what the header is compared with; it is never empty.
-	Value string
+// Mirrors reports whether any of the routes is a mirror.
+func Mirrors(routes []ManagedRoute) bool {
+	return slices.ContainsFunc(routes, func(m ManagedRoute) bool { return m.Mirror != nil })
 }
-
-// MatchType is how a value is compared.
-type MatchType string
-
-// A value is compared as a whole, by its beginning, or as a whole with an RE2 expression.
-const (
-	Exact  MatchType = "exact"
-	Prefix MatchType = "prefix"
-	Regex  MatchType = "regex"
-)
 
 // revisionAnnotation is where the controller keeps the number of a Rollout's revision (argo-rollouts,
 // utils/annotations.RevisionAnnotation).
@@ -47,32 +38,26 @@ func managedRoutes(ro *v1alpha1.Rollout) ([]ManagedRoute, error) {
 	if canary.TrafficRouting == nil || !isUpdating(ro) {
 		return nil, nil
 	}
-	wanted := map[string]*v1alpha1.SetHeaderRoute{}
-	for _, step := range replayed(ro) {
-		if step.SetHeaderRoute != nil {
-			wanted[step.SetHeaderRoute.Name] = step.SetHeaderRoute
-		}
+	steps := managedSteps(replayed(ro))
+	last := map[string]managedStep{}
+	for _, step := range steps {
+		last[step.name()] = step
 	}
 	var routes []ManagedRoute
 	for _, managed := range canary.TrafficRouting.ManagedRoutes {
-		step := wanted[managed.Name]
-		delete(wanted, managed.Name)
-		if step == nil || len(step.Match) == 0 {
+		step, found := last[managed.Name]
+		if delete(last, managed.Name); !found || step.removes() {
 			continue
 		}
-		route := ManagedRoute{Name: managed.Name}
-		for i, match := range step.Match {
-			header, err := headerMatch(match)
-			if err != nil {
-				return nil, fmt.Errorf("setHeaderRoute %q: match[%d]: %w", step.Name, i, err)
-			}
-			route.Headers = append(route.Headers, header)
+		route, err := step.route()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", step, err)
 		}
 		routes = append(routes, route)
 	}
-	for _, step := range replayed(ro) { // in their order, so that the error is always the same one
-		if step.SetHeaderRoute != nil && wanted[step.SetHeaderRoute.Name] != nil && len(step.SetHeaderRoute.Match) > 0 {
-			return nil, fmt.Errorf("setHeaderRoute %q: the name is not listed in spec.strategy.canary.trafficRouting.managedRoutes; add it there", step.SetHeaderRoute.Name)
+	for _, step := range steps { // in their order, so that the error is always the same one
+		if left, found := last[step.name()]; found && !left.removes() {
+			return nil, fmt.Errorf("%s: the name is not listed in spec.strategy.canary.trafficRouting.managedRoutes; add it there", left)
 		}
 	}
 	return routes, nil
@@ -93,27 +78,107 @@ func replayed(ro *v1alpha1.Rollout) []v1alpha1.CanaryStep {
 	return steps[:min(current+1, len(steps))]
 }
 
-func headerMatch(match v1alpha1.HeaderRoutingMatch) (HeaderMatch, error) {
-	if match.HeaderName == "" {
-		return HeaderMatch{}, fmt.Errorf("headerName is not set")
-	}
-	value := match.HeaderValue
-	if value == nil {
-		value = &v1alpha1.StringMatch{}
-	}
-	var headers []HeaderMatch
-	for _, given := range []HeaderMatch{{match.HeaderName, Exact, value.Exact}, {match.HeaderName, Prefix, value.Prefix}, {match.HeaderName, Regex, value.Regex}} {
-		if given.Value != "" {
-			headers = append(headers, given)
+// mayMirror reports whether any step mirrors traffic, so that something of it may have been left behind.
+func mayMirror(ro *v1alpha1.Rollout) bool {
+	return slices.ContainsFunc(ro.Spec.Strategy.Canary.Steps, func(s v1alpha1.CanaryStep) bool { return s.SetMirrorRoute != nil })
+}
+
+// managedStep is a step that sets or removes a managed route; one of its fields is set.
+type managedStep struct {
+	header *v1alpha1.SetHeaderRoute
+	mirror *v1alpha1.SetMirrorRoute
+}
+
+func managedSteps(steps []v1alpha1.CanaryStep) []managedStep {
+	var managed []managedStep
+	for _, step := range steps {
+		if step.SetHeaderRoute != nil || step.SetMirrorRoute != nil {
+			managed = append(managed, managedStep{step.SetHeaderRoute, step.SetMirrorRoute})
 		}
 	}
-	if len(headers) != 1 {
-		return HeaderMatch{}, fmt.Errorf("headerValue of %s has %d of exact, prefix and regex; set one", match.HeaderName, len(headers))
+	return managed
+}
+
+func (s managedStep) name() string {
+	if s.header != nil {
+		return s.header.Name
 	}
-	if headers[0].Type == Regex {
-		if _, err := regexp.Compile(value.Regex); err != nil {
-			return HeaderMatch{}, fmt.Errorf("headerValue.regex of %s is no RE2 expression: %w", match.HeaderName, err)
+	return s.mirror.Name
+}
+
+// String names the step as errors do.
+func (s managedStep) String() string {
+	if s.header != nil {
+		return fmt.Sprintf("setHeaderRoute %q", s.header.Name)
+	}
+	return fmt.Sprintf("setMirrorRoute %q", s.mirror.Name)
+}
+
+// removes reports whether the step takes its route away: its match is empty.
+func (s managedStep) removes() bool {
+	if s.header != nil {
+		return len(s.header.Match) == 0
+	}
+	return len(s.mirror.Match) == 0
+}
+
+// route returns the route that the step wants.
+func (s managedStep) route() (ManagedRoute, error) {
+	if s.header != nil {
+		return headerRoute(s.header)
+	}
+	return mirrorRoute(s.mirror)
+}
+
+func headerRoute(step *v1alpha1.SetHeaderRoute) (ManagedRoute, error) {
+	route := ManagedRoute{Name: step.Name}
+	for i, match := range step.Match {
+		header, err := headerMatch(match)
+		if err != nil {
+			return route, fmt.Errorf("match[%d]: %w", i, err)
 		}
+		route.Matches = append(route.Matches, RequestMatch{Headers: []HeaderMatch{header}})
 	}
-	return headers[0], nil
+	return route, nil
+}
+
+// mirrorRoute returns the route that mirrors what the step matches. An absent percentage means all of it (Rollout spec,
+// setMirrorRoute.percentage); so does 0, which cannot be told from it over RPC.
+func mirrorRoute(step *v1alpha1.SetMirrorRoute) (ManagedRoute, error) {
+	percentage := 100
+	if step.Percentage != nil {
+		percentage = int(*step.Percentage)
+	}
+	route := ManagedRoute{Name: step.Name, Mirror: &percentage}
+	if percentage < 0 || percentage > 100 {
+		return route, fmt.Errorf("percentage is %d; want 0 to 100", percentage)
+	}
+	for i, match := range step.Match {
+		fits, err := requestMatch(match)
+		if err != nil {
+			return route, fmt.Errorf("match[%d]: %w", i, err)
+		}
+		route.Matches = append(route.Matches, fits)
+	}
+	return route, nil
+}
+
+func requestMatch(match v1alpha1.RouteMatch) (RequestMatch, error) {
+	fits := RequestMatch{}
+	var err error
+	if fits.Method, err = optionalMatch("method", match.Method); err != nil {
+		return fits, err
+	}
+	if fits.Path, err = optionalMatch("path", match.Path); err != nil {
+		return fits, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(match.Headers)) {
+		value := match.Headers[name]
+		header, err := valueMatch("headers."+name, &value)
+		if err != nil {
+			return fits, err
+		}
+		fits.Headers = append(fits.Headers, HeaderMatch{name, header})
+	}
+	return fits, nil
 }

@@ -28,9 +28,12 @@ status: {currentPodHash: new, stableRS: old}
 `
 
 func TestManagedRoutesFollowTheSteps(t *testing.T) {
-	first := intent.ManagedRoute{Name: "first", Headers: []intent.HeaderMatch{{Name: "w", Type: intent.Prefix, Value: "b"}, {Name: "z", Type: intent.Regex, Value: "c.*"}}}
+	one := func(name string, is intent.MatchType, value string) intent.RequestMatch {
+		return intent.RequestMatch{Headers: []intent.HeaderMatch{{Name: name, ValueMatch: intent.ValueMatch{Type: is, Value: value}}}}
+	}
+	first := intent.ManagedRoute{Name: "first", Matches: []intent.RequestMatch{one("w", intent.Prefix, "b"), one("z", intent.Regex, "c.*")}}
 	second := func(value string) intent.ManagedRoute {
-		return intent.ManagedRoute{Name: "second", Headers: []intent.HeaderMatch{{Name: "x", Type: intent.Exact, Value: value}}}
+		return intent.ManagedRoute{Name: "second", Matches: []intent.RequestMatch{one("x", intent.Exact, value)}}
 	}
 	at := func(step int32) func(*v1alpha1.Rollout) {
 		return func(ro *v1alpha1.Rollout) { ro.Status.CurrentStepIndex = &step }
@@ -64,6 +67,72 @@ func TestManagedRoutesFollowTheSteps(t *testing.T) {
 	}
 }
 
+func TestMirrorRoutesFollowTheSteps(t *testing.T) {
+	get := v1alpha1.RouteMatch{Method: &v1alpha1.StringMatch{Exact: "GET"}, Path: &v1alpha1.StringMatch{Prefix: "/api"}, Headers: map[string]v1alpha1.StringMatch{
+		"b": {Regex: "1|2"}, "a": {Exact: "x"},
+	}}
+	mirror := func(percentage *int32, matches ...v1alpha1.RouteMatch) v1alpha1.CanaryStep {
+		return v1alpha1.CanaryStep{SetMirrorRoute: &v1alpha1.SetMirrorRoute{Name: "first", Match: matches, Percentage: percentage}}
+	}
+	route := func(percentage int, matches ...intent.RequestMatch) []intent.ManagedRoute {
+		return []intent.ManagedRoute{{Name: "first", Matches: matches, Mirror: &percentage}}
+	}
+	is := func(kind intent.MatchType, value string) intent.ValueMatch {
+		return intent.ValueMatch{Type: kind, Value: value}
+	}
+	method, path := is(intent.Exact, "GET"), is(intent.Prefix, "/api")
+	wanted := intent.RequestMatch{Method: &method, Path: &path, Headers: []intent.HeaderMatch{{Name: "a", ValueMatch: is(intent.Exact, "x")}, {Name: "b", ValueMatch: is(intent.Regex, "1|2")}}}
+	some := int32(35)
+	for _, tt := range []struct {
+		name  string
+		steps []v1alpha1.CanaryStep
+		want  []intent.ManagedRoute
+	}{
+		{"all conditions, a percentage", []v1alpha1.CanaryStep{mirror(&some, get)}, route(35, wanted)},
+		{"no percentage means all", []v1alpha1.CanaryStep{mirror(nil, get)}, route(100, wanted)},
+		{"alternatives, and one without a condition", []v1alpha1.CanaryStep{mirror(nil, get, v1alpha1.RouteMatch{})}, route(100, wanted, intent.RequestMatch{})},
+		{"an empty match takes it away", []v1alpha1.CanaryStep{mirror(nil, get), mirror(nil)}, nil},
+		{"a header step of the same name takes its place", []v1alpha1.CanaryStep{mirror(nil, get), {SetHeaderRoute: &v1alpha1.SetHeaderRoute{Name: "first"}}}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			ro := rollout(t, updating)
+			last := int32(len(tt.steps))
+			ro.Spec.Strategy.Canary.Steps, ro.Status.CurrentStepIndex = tt.steps, &last
+			in, err := intent.Of(ro, block(t, ""), intent.Bounds{}, 0, nil)
+			if err != nil || !reflect.DeepEqual(in.Managed, tt.want) || !in.MayMirror {
+				t.Errorf("got %v, %v\nwant %v", in.Managed, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestMirrorRoutesRefuse(t *testing.T) {
+	many := int32(101)
+	for _, tt := range []struct {
+		name string
+		step v1alpha1.SetMirrorRoute
+		want string
+	}{
+		{"a name that is not managed", v1alpha1.SetMirrorRoute{Name: "third", Match: []v1alpha1.RouteMatch{{}}},
+			`setMirrorRoute "third": the name is not listed in spec.strategy.canary.trafficRouting.managedRoutes; add it there`},
+		{"more than all", v1alpha1.SetMirrorRoute{Name: "first", Percentage: &many, Match: []v1alpha1.RouteMatch{{}}},
+			`setMirrorRoute "first": percentage is 101; want 0 to 100`},
+		{"a condition without a value", v1alpha1.SetMirrorRoute{Name: "first", Match: []v1alpha1.RouteMatch{{}, {Path: &v1alpha1.StringMatch{}}}},
+			`setMirrorRoute "first": match[1]: path has 0 of exact, prefix and regex; set one`},
+		{"two values of a header", v1alpha1.SetMirrorRoute{Name: "first", Match: []v1alpha1.RouteMatch{{Headers: map[string]v1alpha1.StringMatch{"x": {Exact: "a", Regex: "b"}}}}},
+			`setMirrorRoute "first": match[0]: headers.x has 2 of exact, prefix and regex; set one`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			ro := rollout(t, updating)
+			ro.Spec.Strategy.Canary.Steps = []v1alpha1.CanaryStep{{SetMirrorRoute: &tt.step}}
+			got, err := intent.Of(ro, block(t, ""), intent.Bounds{}, 0, nil)
+			if err == nil || err.Error() != tt.want {
+				t.Errorf("got %v, %v\nwant %s", got.Managed, err, tt.want)
+			}
+		})
+	}
+}
+
 func TestManagedRoutesRefuse(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -79,7 +148,7 @@ func TestManagedRoutesRefuse(t *testing.T) {
 		{"two values", v1alpha1.SetHeaderRoute{Name: "first", Match: []v1alpha1.HeaderRoutingMatch{{HeaderName: "x", HeaderValue: &v1alpha1.StringMatch{Exact: "a", Prefix: "b"}}}},
 			`setHeaderRoute "first": match[0]: headerValue of x has 2 of exact, prefix and regex; set one`},
 		{"no expression", v1alpha1.SetHeaderRoute{Name: "first", Match: []v1alpha1.HeaderRoutingMatch{{HeaderName: "x", HeaderValue: &v1alpha1.StringMatch{Regex: "("}}}},
-			"setHeaderRoute \"first\": match[0]: headerValue.regex of x is no RE2 expression: error parsing regexp: missing closing ): `(`"},
+			"setHeaderRoute \"first\": match[0]: headerValue of x: regex is no RE2 expression: error parsing regexp: missing closing ): `(`"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			ro := rollout(t, updating)

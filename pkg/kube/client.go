@@ -105,6 +105,19 @@ func (c *Client) Patch(ctx context.Context, resource schema.GroupVersionResource
 	return decode(raw)
 }
 
+// Create creates an object.
+func (c *Client) Create(ctx context.Context, resource schema.GroupVersionResource, namespace string, object []byte) error {
+	request := c.rest.Post().AbsPath(path(resource, namespace, "")...).SetHeader("Content-Type", "application/json").Body(object)
+	_, err := c.do(ctx, request, "create", resource, namespace)
+	return err
+}
+
+// Delete deletes an object.
+func (c *Client) Delete(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) error {
+	_, err := c.do(ctx, c.rest.Delete().AbsPath(path(resource, namespace, name)...), "delete", resource, namespace)
+	return err
+}
+
 var services = schema.GroupVersionResource{Version: "v1", Resource: "services"}
 
 // Service reads what has to be known of a Service.

@@ -9,6 +9,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
 )
 
 // explain says what an error means to the person who can do something about it. The error itself stays wrapped.
@@ -55,10 +57,10 @@ type explained struct {
 
 func (e explained) Error() string { return e.text }
 
-// Unwrap returns the API server's error; what was explained as something else than not found is not found no more.
+// Unwrap returns the API server's error; a resource that is not served is not an object that is not there.
 func (e explained) Unwrap() error {
 	if isUnserved(e.err) {
-		return nil
+		return engine.ErrUnserved
 	}
 	return e.err
 }

@@ -139,6 +139,15 @@ func (r *Router) UpdateHash(*v1alpha1.Rollout, string, string, []v1alpha1.Weight
 // SetHeaderRoute brings the managed routes to what the Rollout's steps say by now, the present one included. It does
 // nothing while no update is under way: after an abort the controller calls it for a first step all the same.
 func (r *Router) SetHeaderRoute(ro *v1alpha1.Rollout, _ *v1alpha1.SetHeaderRoute) types.RpcError {
+	return r.setManaged(ro)
+}
+
+// SetMirrorRoute does the same as SetHeaderRoute: either verb only says that a step is the present one.
+func (r *Router) SetMirrorRoute(ro *v1alpha1.Rollout, _ *v1alpha1.SetMirrorRoute) types.RpcError {
+	return r.setManaged(ro)
+}
+
+func (r *Router) setManaged(ro *v1alpha1.Rollout) types.RpcError {
 	return r.answer(ro, r.call(ro, 0, nil, func(ctx context.Context, c call) error {
 		c.in.KeepWeights = true
 		return c.engine.Set(ctx, c.in, c.targets)
@@ -152,14 +161,6 @@ func (r *Router) answer(ro *v1alpha1.Rollout, err error) types.RpcError {
 	}
 	r.warn(ro, ReasonError, err.Error())
 	return types.RpcError{ErrorString: err.Error()}
-}
-
-// SetMirrorRoute is not supported yet. An empty match asks for a route to be gone, and there is none.
-func (r *Router) SetMirrorRoute(ro *v1alpha1.Rollout, route *v1alpha1.SetMirrorRoute) types.RpcError {
-	if route == nil || len(route.Match) == 0 {
-		return types.RpcError{}
-	}
-	return r.answer(ro, fmt.Errorf("mirror route %q: setMirrorRoute is not supported yet; take the step out", route.Name))
 }
 
 // RemoveManagedRoutes takes the Rollout's managed routes away at once, wherever they are. The reconcile that calls it ends

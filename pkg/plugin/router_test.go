@@ -136,7 +136,6 @@ func TestOtherVerbsNeverStopARollout(t *testing.T) {
 		"InitPlugin":          r.InitPlugin(),
 		"UpdateHash":          r.UpdateHash(ro, "a", "b", nil),
 		"RemoveManagedRoutes": r.RemoveManagedRoutes(ro),
-		"SetMirrorRoute":      r.SetMirrorRoute(ro, &v1alpha1.SetMirrorRoute{Name: "gone"}),
 	} {
 		if err.HasError() {
 			t.Errorf("%s: %v", verb, err)
@@ -160,7 +159,7 @@ func TestTroubleBecomesAnEvent(t *testing.T) {
 	}{
 		{verifyErr, false, plugin.ReasonNotVerified, "RouteTable apps/demo: asked"},
 		{headerErr, true, plugin.ReasonError, "RouteTable apps/demo: asked"},
-		{mirrorErr, true, plugin.ReasonError, `mirror route "b": setMirrorRoute is not supported yet; take the step out`},
+		{mirrorErr, true, plugin.ReasonError, "RouteTable apps/demo: asked"},
 	} {
 		event := <-events
 		if event.Reason != tt.reason || event.Message != tt.text || event.InvolvedObject.Name != "web" || event.Type != corev1.EventTypeWarning {

@@ -22,14 +22,16 @@ import (
 // Cluster keeps objects as an API server would: a patch that replaces resourceVersion by another than the present one is a
 // conflict. It is not safe for concurrent use.
 type Cluster struct {
-	Objects  []engine.Object
-	Services map[string]intent.Service
-	version  int
-	// Writes counts the patches that were taken.
+	// Objects are route tables, and Policies mirror policies.
+	Objects, Policies []engine.Object
+	Services          map[string]intent.Service
+	version           int
+	// Writes counts what was written, deletions included.
 	Writes int
 	// Meddle is called before each patch, as somebody who is faster.
 	Meddle func()
-	// Forbidden are verbs that are not allowed; "list" forbids lists of all namespaces only.
+	// Forbidden are verbs that are not allowed; "list" forbids lists of all namespaces only. With "policy " before it, a verb
+	// is forbidden for policies; "policy unserved" says that there is no such resource.
 	Forbidden []string
 	// Failing is a verb that ends in an error.
 	Failing string
@@ -39,8 +41,10 @@ type Cluster struct {
 
 var _ engine.Cluster = &Cluster{}
 
-// Put stores an object, given as JSON, with the next resourceVersion and generation.
-func (c *Cluster) Put(raw []byte) {
+// Put stores a route table, given as JSON, with the next resourceVersion and generation.
+func (c *Cluster) Put(raw []byte) { c.put(&c.Objects, raw) }
+
+func (c *Cluster) put(objects *[]engine.Object, raw []byte) {
 	c.version++
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
@@ -61,10 +65,10 @@ func (c *Cluster) Put(raw []byte) {
 	o.Name, _ = meta["name"].(string)
 	o.UID = o.Namespace + "/" + o.Name
 	o.Labels, o.Annotations = texts(meta["labels"]), texts(meta["annotations"])
-	if i := c.Index(o.Namespace, o.Name); i >= 0 {
-		c.Objects[i] = o
+	if i := index(*objects, o.Namespace, o.Name); i >= 0 {
+		(*objects)[i] = o
 	} else {
-		c.Objects = append(c.Objects, o)
+		*objects = append(*objects, o)
 	}
 }
 
@@ -81,8 +85,24 @@ func texts(tree any) map[string]string {
 }
 
 // Index returns where in Objects an object stands; -1 if it does not.
-func (c *Cluster) Index(namespace, name string) int {
-	return slices.IndexFunc(c.Objects, func(o engine.Object) bool { return o.Namespace == namespace && o.Name == name })
+func (c *Cluster) Index(namespace, name string) int { return index(c.Objects, namespace, name) }
+
+func index(objects []engine.Object, namespace, name string) int {
+	return slices.IndexFunc(objects, func(o engine.Object) bool { return o.Namespace == namespace && o.Name == name })
+}
+
+// of returns the objects of a resource. It fails if the verb is forbidden for policies.
+func (c *Cluster) of(resource schema.GroupVersionResource, verb string) (*[]engine.Object, error) {
+	if resource.Resource != "mirrorpolicies" {
+		return &c.Objects, nil
+	}
+	if slices.Contains(c.Forbidden, "policy unserved") {
+		return nil, engine.ErrUnserved
+	}
+	if slices.Contains(c.Forbidden, "policy "+verb) {
+		return nil, apierrors.NewForbidden(resource.GroupResource(), "", fmt.Errorf("to %s", verb))
+	}
+	return &c.Policies, nil
 }
 
 // Get is part of [engine.Cluster].
@@ -102,8 +122,12 @@ func (c *Cluster) List(_ context.Context, resource schema.GroupVersionResource, 
 	if namespace == "" && slices.Contains(c.Forbidden, "list") {
 		return nil, apierrors.NewForbidden(resource.GroupResource(), "", fmt.Errorf("in all namespaces"))
 	}
+	objects, err := c.of(resource, "list")
+	if err != nil {
+		return nil, err
+	}
 	var found []engine.Object
-	for _, o := range c.Objects {
+	for _, o := range *objects {
 		if (namespace == "" || o.Namespace == namespace) && selector.Matches(labels.Set(o.Labels)) {
 			found = append(found, o)
 		}
@@ -128,12 +152,16 @@ func (c *Cluster) Patch(_ context.Context, resource schema.GroupVersionResource,
 	if c.Meddle != nil {
 		c.Meddle()
 	}
-	i := c.Index(namespace, name)
+	objects, err := c.of(resource, "patch")
+	if err != nil {
+		return engine.Object{}, err
+	}
+	i := index(*objects, namespace, name)
 	decoded, err := jsonpatch.DecodePatch(patch)
 	if err != nil {
 		return engine.Object{}, err
 	}
-	raw, err := decoded.Apply(c.Objects[i].JSON)
+	raw, err := decoded.Apply((*objects)[i].JSON)
 	if err != nil {
 		return engine.Object{}, apierrors.NewInvalid(schema.GroupKind{}, name, nil)
 	}
@@ -143,15 +171,41 @@ func (c *Cluster) Patch(_ context.Context, resource schema.GroupVersionResource,
 	if err := json.Unmarshal(raw, &after); err != nil {
 		return engine.Object{}, err
 	}
-	if after.Metadata.ResourceVersion != c.Objects[i].ResourceVersion {
+	if after.Metadata.ResourceVersion != (*objects)[i].ResourceVersion {
 		return engine.Object{}, apierrors.NewConflict(resource.GroupResource(), name, fmt.Errorf("changed meanwhile"))
 	}
 	c.Writes++
 	if c.Reverts {
-		raw = c.Objects[i].JSON
+		raw = (*objects)[i].JSON
 	}
-	c.Put(raw)
-	return c.Objects[i], nil
+	c.put(objects, raw)
+	return (*objects)[i], nil
+}
+
+// Create is part of [engine.Cluster].
+func (c *Cluster) Create(_ context.Context, resource schema.GroupVersionResource, _ string, object []byte) error {
+	objects, err := c.of(resource, "create")
+	if err != nil {
+		return err
+	}
+	c.Writes++
+	c.put(objects, object)
+	return nil
+}
+
+// Delete is part of [engine.Cluster].
+func (c *Cluster) Delete(_ context.Context, resource schema.GroupVersionResource, namespace, name string) error {
+	objects, err := c.of(resource, "delete")
+	if err != nil {
+		return err
+	}
+	i := index(*objects, namespace, name)
+	if i < 0 {
+		return apierrors.NewNotFound(resource.GroupResource(), name)
+	}
+	c.Writes++
+	*objects = slices.Delete(*objects, i, i+1)
+	return nil
 }
 
 // Service is part of [engine.Cluster].

@@ -1,0 +1,155 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
+)
+
+// withPolicies adds to an object the policies of the Rollout beside it. They are looked for only where the Rollout or the
+// object says that there may be some: where nothing is ever mirrored, neither the resource nor the right to it is needed.
+func (e *Engine) withPolicies(ctx context.Context, api API, o Object, in intent.Intent) (Object, error) {
+	remembered := recall(o.Annotations, in.Owner).mirrored
+	if !remembered && !in.MayMirror {
+		return o, nil
+	}
+	kind := api.Policies()
+	found, err := e.Cluster.List(ctx, kind.Resource, o.Namespace, labels.SelectorFromSet(policyLabels(in, o)))
+	wanted := intent.Mirrors(in.Managed)
+	switch {
+	case err == nil, errors.Is(err, ErrUnserved) && !wanted:
+		o.Policies, o.PoliciesKnown = found, true
+		return o, nil
+	case !wanted && !remembered:
+		e.Log.Debug("policies not looked for", "rollout", in.Owner, "object", objectName(api, o), "reason", err.Error())
+		return o, nil
+	}
+	return o, fmt.Errorf("%s: %s: %w", objectName(api, o), kind.Kind, err)
+}
+
+// removePolicies removes the observed policies that the plan does not want, and returns those that are left.
+func (e *Engine) removePolicies(ctx context.Context, api API, o Object, plan Plan, in intent.Intent) (left []Object, err error) {
+	kind := api.Policies()
+	var faults []error
+	for _, policy := range o.Policies {
+		if plan.wants(policy.Name) {
+			left = append(left, policy)
+			continue
+		}
+		err := e.Cluster.Delete(ctx, kind.Resource, policy.Namespace, policy.Name)
+		if err != nil && !apierrors.IsNotFound(err) {
+			left = append(left, policy)
+			faults = append(faults, fmt.Errorf("%s: %s %s is left, though it mirrors nothing any more: %w", objectName(api, o), kind.Kind, policy.Name, err))
+			continue
+		}
+		e.Log.Info("policy removed", "rollout", in.Owner, "object", objectName(api, o), "policy", policy.Name)
+	}
+	return left, join(faults)
+}
+
+// wants reports whether a policy of this name is wanted.
+func (plan Plan) wants(name string) bool { return plan.policy(name) != nil }
+
+func (plan Plan) policy(name string) *Policy {
+	for i := range plan.Policies {
+		if plan.Policies[i].Name == name {
+			return &plan.Policies[i]
+		}
+	}
+	return nil
+}
+
+// writePolicies creates the policies that the plan wants, and changes those that are otherwise.
+func (e *Engine) writePolicies(ctx context.Context, api API, o Object, plan Plan, in intent.Intent) error {
+	var faults []error
+	for _, policy := range plan.Policies {
+		if err := e.writePolicy(ctx, api, o, policy, in); err != nil {
+			faults = append(faults, fmt.Errorf("%s: %s %s: %w", objectName(api, o), api.Policies().Kind, policy.Name, err))
+		}
+	}
+	return join(faults)
+}
+
+func (e *Engine) writePolicy(ctx context.Context, api API, o Object, wanted Policy, in intent.Intent) error {
+	kind := api.Policies()
+	for _, observed := range o.Policies {
+		if observed.Name != wanted.Name {
+			continue
+		}
+		if wanted.is(observed) {
+			return nil
+		}
+		patch, err := json.Marshal([]Operation{
+			{Op: "replace", Path: "/metadata/resourceVersion", Value: observed.ResourceVersion},
+			{Op: "add", Path: "/spec", Value: wanted.Spec},
+		})
+		if err != nil {
+			return err
+		}
+		written, err := e.Cluster.Patch(ctx, kind.Resource, observed.Namespace, observed.Name, patch)
+		if err != nil {
+			return err
+		}
+		e.generations.wrote(written)
+		e.Log.Info("policy changed", "rollout", in.Owner, "object", objectName(api, o), "policy", wanted.Name)
+		return nil
+	}
+	object, err := json.Marshal(wanted.object(api, o, in))
+	if err != nil {
+		return err
+	}
+	if err := e.Cluster.Create(ctx, kind.Resource, o.Namespace, object); err != nil {
+		return err
+	}
+	e.Log.Info("policy added", "rollout", in.Owner, "object", objectName(api, o), "policy", wanted.Name)
+	return nil
+}
+
+// is reports whether an observed policy says what this one says.
+func (wanted Policy) is(observed Object) bool {
+	read := struct {
+		Spec json.RawMessage `json:"spec"`
+	}{}
+	return json.Unmarshal(observed.JSON, &read) == nil && equalJSON(read.Spec, wanted.Spec)
+}
+
+// verifyPolicies adds to a verdict what is to be said of the policies beside an object that is as it should be.
+func (e *Engine) verifyPolicies(verdict *Verdict, api API, o Object, plan Plan, acceptance bool) {
+	name, kind := objectName(api, o), api.Policies().Kind
+	found := map[string]bool{}
+	for _, observed := range o.Policies {
+		wanted := plan.policy(observed.Name)
+		if wanted == nil {
+			verdict.fault(fmt.Errorf("%s: %s %s is left", name, kind, observed.Name))
+			continue
+		}
+		if found[observed.Name] = wanted.is(observed); found[observed.Name] && acceptance {
+			e.judge(verdict, api, kind, observed)
+		}
+	}
+	for _, wanted := range plan.Policies {
+		if !found[wanted.Name] {
+			verdict.fault(fmt.Errorf("%s: %s %s is not as it was set", name, kind, wanted.Name))
+		}
+	}
+}
+
+// object returns the policy as it is created beside an object, which owns it: if that is deleted, the policy goes too.
+func (wanted Policy) object(api API, o Object, in intent.Intent) map[string]any {
+	kind, owner := api.Policies(), api.Resource()
+	return map[string]any{
+		"apiVersion": kind.Resource.GroupVersion().String(),
+		"kind":       kind.Kind,
+		"metadata": map[string]any{
+			"name": wanted.Name, "namespace": o.Namespace, "labels": policyLabels(in, o),
+			"ownerReferences": []any{map[string]any{"apiVersion": owner.GroupVersion().String(), "kind": api.Kind(), "name": o.Name, "uid": o.UID}},
+		},
+		"spec": wanted.Spec,
+	}
+}
