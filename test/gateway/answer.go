@@ -55,8 +55,12 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if g.options.DefaultHost != "" && (host == "localhost" || net.ParseIP(host) != nil) {
 		req.Host, port = g.options.DefaultHost, g.options.ListenerPort
 	}
-	d := Decide(g.Tables(), req, port, draw)
+	now := g.served.Load()
+	d := Decide(now.tables, req, port, draw)
 	a := g.answer(d)
+	if d.Outcome == Forwarded && a.Status == http.StatusOK {
+		g.mirror(now.policies, d, req)
+	}
 	for header, value := range a.headers() {
 		if *value != "" {
 			w.Header().Set(header, *value)

@@ -15,7 +15,7 @@ import (
 // ACCEPTED and WARNING are obeyed as the table's failureMode says: its routes answer 500, or the last accepted state is
 // served. PENDING and Silent leave what is served as it is.
 func (g *Gateway) Force(namespace, name string, v Verdict) (undo func()) {
-	return g.observer.force(cache.NewObjectName(namespace, name), v)
+	return g.observer.force(objectKey{routeTables, cache.NewObjectName(namespace, name)}, v)
 }
 
 // Reject makes a table INVALID until undo is called.
@@ -26,17 +26,22 @@ func (g *Gateway) Reject(namespace, name, message string) (undo func()) {
 // WaitObserved waits until the table's status speaks of the state that the table is in when it is called, or a later
 // one, and returns what it says. It is then served, as far as the verdict allows. The deadline is that of ctx.
 func (g *Gateway) WaitObserved(ctx context.Context, namespace, name string) (Verdict, error) {
-	return g.waitVerdict(ctx, namespace, name, func(Verdict) bool { return true })
+	return g.waitVerdict(ctx, routeTables, namespace, name, func(Verdict) bool { return true })
 }
 
 // WaitApproval is WaitObserved until the status also says approval: a Service that comes or goes turns a verdict without
 // a change of the table.
 func (g *Gateway) WaitApproval(ctx context.Context, namespace, name, approval string) (Verdict, error) {
-	return g.waitVerdict(ctx, namespace, name, func(v Verdict) bool { return v.Approval == approval })
+	return g.waitVerdict(ctx, routeTables, namespace, name, func(v Verdict) bool { return v.Approval == approval })
 }
 
-func (g *Gateway) waitVerdict(ctx context.Context, namespace, name string, enough func(Verdict) bool) (Verdict, error) {
-	client := g.dynamic.Resource(routeTables).Namespace(namespace)
+// WaitPolicy is WaitApproval for a MirrorPolicy.
+func (g *Gateway) WaitPolicy(ctx context.Context, namespace, name, approval string) (Verdict, error) {
+	return g.waitVerdict(ctx, mirrorPolicies, namespace, name, func(v Verdict) bool { return v.Approval == approval })
+}
+
+func (g *Gateway) waitVerdict(ctx context.Context, r resource, namespace, name string, enough func(Verdict) bool) (Verdict, error) {
+	client := g.dynamic.Resource(r.GroupVersionResource).Namespace(namespace)
 	obj, err := client.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return Verdict{}, err
@@ -52,8 +57,8 @@ func (g *Gateway) waitVerdict(ctx context.Context, namespace, name string, enoug
 		case <-ctx.Done():
 		}
 		if obj, err = client.Get(ctx, name, metav1.GetOptions{}); ctx.Err() != nil {
-			return Verdict{}, fmt.Errorf("RouteTable %s/%s: waited in vain for generation %d; status says %d, %s %q: %w",
-				namespace, name, wanted, generation, verdict.Approval, verdict.Message, ctx.Err())
+			return Verdict{}, fmt.Errorf("%s %s/%s: waited in vain for generation %d; status says %d, %s %q: %w",
+				r.kind, namespace, name, wanted, generation, verdict.Approval, verdict.Message, ctx.Err())
 		}
 		if err != nil {
 			return Verdict{}, err
@@ -61,7 +66,7 @@ func (g *Gateway) waitVerdict(ctx context.Context, namespace, name string, enoug
 	}
 }
 
-// readState reads the verdict and the generation it is about from a table. Without a status both are zero.
+// readState reads the verdict and the generation it is about from an object. Without a status both are zero.
 func readState(obj *unstructured.Unstructured) (Verdict, int64, error) {
 	state, found, err := unstructured.NestedMap(obj.Object, "status", "common", "State")
 	if err != nil || !found {

@@ -23,31 +23,48 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-var routeTables = schema.GroupVersionResource{Group: "networking.gloo.solo.io", Version: "v2", Resource: "routetables"}
+// resource is a kind of objects that the gateway takes up and judges.
+type resource struct {
+	kind string
+	schema.GroupVersionResource
+}
+
+var (
+	routeTables = resource{"RouteTable",
+		schema.GroupVersionResource{Group: "networking.gloo.solo.io", Version: "v2", Resource: "routetables"}}
+	mirrorPolicies = resource{"MirrorPolicy",
+		schema.GroupVersionResource{Group: "trafficcontrol.policy.gloo.solo.io", Version: "v2", Resource: "mirrorpolicies"}}
+)
+
+// served is what the gateway goes by. It does not change: another one takes its place.
+type served struct {
+	tables   []*Table
+	policies []*Policy
+}
 
 // Options of a gateway. The zero value listens on any port of the loopback interface and accepts tables at once.
 type Options struct {
 	// Addr is where HTTP is served. Default 127.0.0.1:0.
 	Addr string
-	// Delay passes between a change of a table and the moment when it is served and its status is written.
+	// Delay passes between a change of an object and the moment when it is served and its status is written.
 	Delay time.Duration
 	// ListenerPort is what the port of a matcher is compared with if a request's Host names no port. Default 80.
 	ListenerPort uint32
 	// DefaultHost is taken for the Host of requests to an IP address or localhost, so that a plain curl works.
 	DefaultHost string
-	// Cluster is the name by which tables may call the local cluster.
+	// Cluster is the name by which objects may call the local cluster.
 	Cluster string
 }
 
-// Gateway serves the RouteTables of an API server. Its methods may be called concurrently.
+// Gateway serves the RouteTables and MirrorPolicies of an API server. Its methods may be called concurrently.
 type Gateway struct {
 	options     Options
 	dynamic     dynamic.Interface
 	services    corelisters.ServiceLister
 	replicaSets appslisters.ReplicaSetLister
 	observer    *observer
-	tables      atomic.Pointer[[]*Table] // being served
-	delay       atomic.Int64             // in nanoseconds
+	served      atomic.Pointer[served]
+	delay       atomic.Int64 // in nanoseconds
 
 	addr   string
 	server *http.Server
@@ -55,8 +72,9 @@ type Gateway struct {
 	cancel context.CancelFunc
 	wait   sync.WaitGroup
 
-	mu      sync.Mutex
-	streams []net.Listener
+	mu       sync.Mutex
+	streams  []net.Listener
+	mirrored map[string]Mirrored // by policy
 }
 
 // Start begins to serve. The tables that exist are served after the delay.
@@ -71,11 +89,11 @@ func Start(ctx context.Context, config *rest.Config, o Options) (*Gateway, error
 	if err != nil {
 		return nil, err
 	}
-	g := &Gateway{options: o}
+	g := &Gateway{options: o, mirrored: map[string]Mirrored{}}
 	if g.dynamic, err = dynamic.NewForConfig(config); err != nil {
 		return nil, err
 	}
-	g.tables.Store(&[]*Table{})
+	g.served.Store(&served{})
 	g.SetDelay(o.Delay)
 	listener, err := net.Listen("tcp", o.Addr)
 	if err != nil {
@@ -107,17 +125,22 @@ func (g *Gateway) watch(starting, running context.Context, clients kubernetes.In
 	g.services, g.replicaSets = services.Lister(), replicaSets.Lister()
 	g.observer = newObserver(g)
 
-	tables := untyped.ForResource(routeTables).Informer()
-	_, err1 := tables.AddEventHandler(g.observer.tableHandler())
-	_, err2 := services.Informer().AddEventHandler(g.observer.serviceHandler())
-	if err := errors.Join(err1, err2); err != nil {
+	synced := []cache.InformerSynced{services.Informer().HasSynced, replicaSets.Informer().HasSynced}
+	for _, r := range []resource{routeTables, mirrorPolicies} {
+		informer := untyped.ForResource(r.GroupVersionResource).Informer()
+		if _, err := informer.AddEventHandler(g.observer.handlerOf(r)); err != nil {
+			return err
+		}
+		synced = append(synced, informer.HasSynced)
+	}
+	if _, err := services.Informer().AddEventHandler(g.observer.serviceHandler()); err != nil {
 		return err
 	}
 	typed.Start(running.Done())
 	untyped.Start(running.Done())
 	stop := g.cancel
 	g.cancel = func() { stop(); g.observer.queue.ShutDown(); typed.Shutdown(); untyped.Shutdown() }
-	if !cache.WaitForCacheSync(starting.Done(), tables.HasSynced, services.Informer().HasSynced, replicaSets.Informer().HasSynced) {
+	if !cache.WaitForCacheSync(starting.Done(), synced...) {
 		g.cancel()
 		return fmt.Errorf("gateway: %w", context.Cause(starting))
 	}
@@ -146,7 +169,7 @@ func (g *Gateway) Addr() string { return g.addr }
 func (g *Gateway) SetDelay(d time.Duration) { g.delay.Store(int64(d)) }
 
 // Tables are the tables being served.
-func (g *Gateway) Tables() []*Table { return *g.tables.Load() }
+func (g *Gateway) Tables() []*Table { return g.served.Load().tables }
 
 // service is a Services. Nil stands for not found; a cache knows no other error.
 func (g *Gateway) service(namespace, name string) *corev1.Service {

@@ -121,7 +121,7 @@ func setAvailable(t *testing.T, s *testbed.Scope, name string, n int32) {
 // observe waits until the gateway has judged the table in its present state so, and returns the message.
 func observe(t *testing.T, s *testbed.Scope, approval string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testbed.DefaultTimeout)
 	defer cancel()
 	v, err := gw.WaitApproval(ctx, s.Namespace, "shop", approval)
 	if err != nil {

@@ -16,26 +16,33 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// observer is the control plane: it takes tables up after the delay, judges them, writes their status and says what is
+// observer is the control plane: it takes objects up after the delay, judges them, writes their status and says what is
 // served.
 type observer struct {
 	gateway *Gateway
-	queue   workqueue.TypedRateLimitingInterface[cache.ObjectName]
+	queue   workqueue.TypedRateLimitingInterface[objectKey]
 
-	mu     sync.Mutex
-	tables map[cache.ObjectName]*observed
-	forced map[cache.ObjectName]*Verdict
+	mu      sync.Mutex
+	objects map[objectKey]*observed
+	forced  map[objectKey]*Verdict
 }
 
-// observed is what the control plane knows of one table.
+// objectKey names an object that the control plane looks at.
+type objectKey struct {
+	resource resource
+	cache.ObjectName
+}
+
+// observed is what the control plane knows of one object.
 type observed struct {
 	seen     []seen                     // not yet taken up, in order
 	object   *unstructured.Unstructured // as last taken up; nil before, and once it is deleted
 	accepted *Table                     // the last one without faults
-	served   *Table
+	table    *Table                     // as served
+	policy   *Policy                    // as served
 }
 
-// seen is a state of a table that is taken up when it is due.
+// seen is a state of an object that is taken up when it is due.
 type seen struct {
 	object *unstructured.Unstructured // nil: deleted
 	due    time.Time
@@ -44,33 +51,33 @@ type seen struct {
 func newObserver(g *Gateway) *observer {
 	return &observer{
 		gateway: g,
-		queue:   workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName]()),
-		tables:  map[cache.ObjectName]*observed{},
-		forced:  map[cache.ObjectName]*Verdict{},
+		queue:   workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[objectKey]()),
+		objects: map[objectKey]*observed{},
+		forced:  map[objectKey]*Verdict{},
 	}
 }
 
-// tableHandler notes every state of a table but those that differ in their status only.
-func (o *observer) tableHandler() cache.ResourceEventHandler {
+// handlerOf notes every state of an object but those that differ in their status only.
+func (o *observer) handlerOf(r resource) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc: func(obj any) { o.see(obj.(*unstructured.Unstructured), false) },
+		AddFunc: func(obj any) { o.see(r, obj.(*unstructured.Unstructured), false) },
 		UpdateFunc: func(old, obj any) {
 			before, now := old.(*unstructured.Unstructured), obj.(*unstructured.Unstructured)
 			if before.GetGeneration() != now.GetGeneration() || before.GetUID() != now.GetUID() ||
 				!maps.Equal(before.GetLabels(), now.GetLabels()) {
-				o.see(now, false)
+				o.see(r, now, false)
 			}
 		},
 		DeleteFunc: func(obj any) {
 			if last, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 				obj = last.Obj
 			}
-			o.see(obj.(*unstructured.Unstructured), true)
+			o.see(r, obj.(*unstructured.Unstructured), true)
 		},
 	}
 }
 
-// serviceHandler judges all tables again: a Service that came or went may turn their verdict.
+// serviceHandler judges everything again: a Service that came or went may turn a verdict.
 func (o *observer) serviceHandler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(any) { o.enqueueAll() },
@@ -86,80 +93,80 @@ func (o *observer) serviceHandler() cache.ResourceEventHandler {
 func (o *observer) enqueueAll() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for name := range o.tables {
-		o.queue.Add(name)
+	for key := range o.objects {
+		o.queue.Add(key)
 	}
 }
 
-func (o *observer) see(obj *unstructured.Unstructured, deleted bool) {
-	name, delay := cache.MetaObjectToName(obj), time.Duration(o.gateway.delay.Load())
+func (o *observer) see(r resource, obj *unstructured.Unstructured, deleted bool) {
+	key, delay := objectKey{r, cache.MetaObjectToName(obj)}, time.Duration(o.gateway.delay.Load())
 	if deleted {
 		obj = nil
 	}
 	o.mu.Lock()
-	if o.tables[name] == nil {
-		o.tables[name] = &observed{}
+	if o.objects[key] == nil {
+		o.objects[key] = &observed{}
 	}
-	o.tables[name].seen = append(o.tables[name].seen, seen{obj, time.Now().Add(delay)})
+	o.objects[key].seen = append(o.objects[key].seen, seen{obj, time.Now().Add(delay)})
 	o.mu.Unlock()
-	o.queue.AddAfter(name, delay)
+	o.queue.AddAfter(key, delay)
 }
 
 // force sets a verdict until undo is called.
-func (o *observer) force(name cache.ObjectName, v Verdict) (undo func()) {
+func (o *observer) force(key objectKey, v Verdict) (undo func()) {
 	forced := &v
 	o.mu.Lock()
-	o.forced[name] = forced
+	o.forced[key] = forced
 	o.mu.Unlock()
-	o.queue.Add(name)
+	o.queue.Add(key)
 	return func() {
 		o.mu.Lock()
-		if o.forced[name] == forced {
-			delete(o.forced, name)
+		if o.forced[key] == forced {
+			delete(o.forced, key)
 		}
 		o.mu.Unlock()
-		o.queue.Add(name)
+		o.queue.Add(key)
 	}
 }
 
 func (o *observer) run(ctx context.Context) {
 	for {
-		name, shutdown := o.queue.Get()
+		key, shutdown := o.queue.Get()
 		if shutdown {
 			return
 		}
-		again, err := o.observe(ctx, name, time.Now())
+		again, err := o.observe(ctx, key, time.Now())
 		switch {
 		case err != nil:
-			o.queue.AddRateLimited(name)
+			o.queue.AddRateLimited(key)
 		default:
-			o.queue.Forget(name)
+			o.queue.Forget(key)
 			if again > 0 {
-				o.queue.AddAfter(name, again)
+				o.queue.AddAfter(key, again)
 			}
 		}
-		o.queue.Done(name)
+		o.queue.Done(key)
 	}
 }
 
-// observe takes up what is due of a table, judges it, serves what follows, and writes its status, in this order: what is
+// observe takes up what is due of an object, judges it, serves what follows, and writes its status, in this order: what is
 // reported as accepted is served. It returns when the next state is due, or zero.
-func (o *observer) observe(ctx context.Context, name cache.ObjectName, now time.Time) (time.Duration, error) {
+func (o *observer) observe(ctx context.Context, key objectKey, now time.Time) (time.Duration, error) {
 	o.mu.Lock()
-	table := o.tables[name]
-	if table == nil {
+	known := o.objects[key]
+	if known == nil {
 		o.mu.Unlock()
 		return 0, nil
 	}
-	again := table.takeUp(now)
-	verdict := o.judge(name, table)
+	again := known.takeUp(now)
+	verdict := o.judge(key, known)
 	o.publish()
-	object := table.object
+	object := known.object
 	o.mu.Unlock()
 	if object == nil || verdict.Silent {
 		return again, nil
 	}
-	return again, o.write(ctx, object, verdict)
+	return again, o.write(ctx, key.resource, object, verdict)
 }
 
 // takeUp makes the last state that is due the current one. It returns after which time the next one is due, or zero.
@@ -173,14 +180,34 @@ func (t *observed) takeUp(now time.Time) time.Duration {
 	return 0
 }
 
-// judge decides what a table is worth and what is served of it.
-func (o *observer) judge(name cache.ObjectName, t *observed) Verdict {
-	if t.object == nil {
-		if t.served != nil {
-			*t = observed{seen: t.seen}
-		}
+// judge decides what an object is worth and what is served of it.
+func (o *observer) judge(key objectKey, known *observed) Verdict {
+	switch {
+	case known.object == nil:
+		*known = observed{seen: known.seen}
 		return Verdict{Silent: true}
+	case key.resource == mirrorPolicies:
+		return o.judgePolicy(known)
+	default:
+		return o.judgeTable(key, known)
 	}
+}
+
+// judgePolicy has no regard for verdicts that were forced.
+func (o *observer) judgePolicy(known *observed) Verdict {
+	policy, err := DecodePolicy(known.object)
+	if err == nil {
+		err = Services(o.gateway.service).verify(policy.Destination, o.gateway.options.Cluster)
+	}
+	if err != nil {
+		known.policy = nil
+		return Verdict{Approval: Invalid, Message: err.Error()}
+	}
+	known.policy = policy
+	return Verdict{Approval: Accepted}
+}
+
+func (o *observer) judgeTable(key objectKey, t *observed) Verdict {
 	verdict := Verdict{Approval: Accepted}
 	table, err := Decode(t.object)
 	switch {
@@ -192,7 +219,7 @@ func (o *observer) judge(name cache.ObjectName, t *observed) Verdict {
 			verdict = Verdict{Approval: Invalid, Message: faults}
 		}
 	}
-	if forced := o.forced[name]; forced != nil {
+	if forced := o.forced[key]; forced != nil {
 		verdict = *forced
 		if table != nil && !verdict.serves() && !verdict.waits() {
 			table = table.Rejected(verdict.Message)
@@ -202,30 +229,33 @@ func (o *observer) judge(name cache.ObjectName, t *observed) Verdict {
 	case verdict.waits() || table == nil:
 		// what was served before goes on
 	case verdict.serves():
-		t.accepted, t.served = table, table
+		t.accepted, t.table = table, table
 	case table.Freeze && t.accepted != nil:
-		t.served = t.accepted
+		t.table = t.accepted
 	default:
-		t.served = table
+		t.table = table
 	}
 	return verdict
 }
 
-// publish serves what the tables known by now say.
+// publish serves what the objects known by now say.
 func (o *observer) publish() {
-	served := []*Table{}
-	for _, t := range o.tables {
-		if t.served != nil {
-			served = append(served, t.served)
+	now := &served{}
+	for _, known := range o.objects {
+		if known.table != nil {
+			now.tables = append(now.tables, known.table)
+		}
+		if known.policy != nil {
+			now.policies = append(now.policies, known.policy)
 		}
 	}
-	slices.SortFunc(served, byAge)
-	o.gateway.tables.Store(&served)
+	slices.SortFunc(now.tables, byAge)
+	o.gateway.served.Store(now)
 }
 
-// write brings the status of the table on the API server to the verdict on the state that was taken up.
-func (o *observer) write(ctx context.Context, object *unstructured.Unstructured, v Verdict) error {
-	client := o.gateway.dynamic.Resource(routeTables).Namespace(object.GetNamespace())
+// write brings the status of an object on the API server to the verdict on the state that was taken up.
+func (o *observer) write(ctx context.Context, r resource, object *unstructured.Unstructured, v Verdict) error {
+	client := o.gateway.dynamic.Resource(r.GroupVersionResource).Namespace(object.GetNamespace())
 	now, err := client.Get(ctx, object.GetName(), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil

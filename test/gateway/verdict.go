@@ -17,7 +17,7 @@ const (
 	Unlicensed = "UNLICENSED"
 )
 
-// Verdict is what the gateway says of a table.
+// Verdict is what the gateway says of a table or a policy.
 type Verdict struct {
 	Approval string
 	Message  string
@@ -47,7 +47,7 @@ func (v Verdict) state(generation int64) map[string]any {
 	return state
 }
 
-// statusPatch is a merge patch that brings a table's status to the verdict, or nil if it is there already.
+// statusPatch is a merge patch that brings an object's status to the verdict, or nil if it is there already.
 func (v Verdict) statusPatch(obj *unstructured.Unstructured) ([]byte, error) {
 	want := v.state(obj.GetGeneration())
 	now, _, _ := unstructured.NestedMap(obj.Object, "status", "common", "State") // of another type: replaced

@@ -18,15 +18,20 @@ func (t *Table) Verified(services Services, local string) *Table {
 			return r.Fault
 		}
 		for _, d := range r.forward.destinations {
-			if d.Kind != KindService || d.Cluster != "" && d.Cluster != local {
-				continue
-			}
-			if err := verifyPort(services(d.Namespace, d.Name), d); err != nil {
+			if err := services.verify(d, local); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+// verify fails on a Service or a port that does not exist in the local cluster.
+func (s Services) verify(d Destination, local string) error {
+	if d.Kind != KindService || d.Cluster != "" && d.Cluster != local {
+		return nil
+	}
+	return verifyPort(s(d.Namespace, d.Name), d)
 }
 
 // Rejected returns the table with the same Fault on every route that forwards.
