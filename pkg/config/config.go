@@ -33,6 +33,11 @@ type Config struct {
 	// Canary describes the canary destination where it is not simply the Rollout's canaryService.
 	Canary *Destination `json:"canary,omitempty"`
 
+	// SubsetLabel, if set, is the label of pods by which stable and canary are told apart behind one Service, stable.name:
+	// its value on each destination's subset is the pod hash of that version, as the Rollout goes from one to the next.
+	// Usually rollouts-pod-template-hash, which Argo Rollouts puts on pods.
+	SubsetLabel string `json:"subsetLabel,omitempty"`
+
 	// Verify says what a step waits for: Accepted, until Gloo has accepted the tables as they were written; Spec, until the
 	// tables hold the weights; Off, for nothing. Default: Accepted.
 	Verify Verification `json:"verify,omitempty"`

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/argoproj/argo-rollouts/pkg/apis/rollouts/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
@@ -43,7 +44,27 @@ func (c *Config) validate(faults *[]string) {
 	checkName(report, "destinationNamespace", c.DestinationNamespace)
 	checkDestination(report, "stable", c.Stable)
 	checkDestination(report, "canary", c.Canary)
+	c.checkSubsetLabel(report)
 	checkOneOf(report, "verify", string(c.Verify), verifications)
+}
+
+// checkSubsetLabel checks what goes with subsetLabel, by which one Service serves both versions.
+func (c *Config) checkSubsetLabel(report func(string, ...any)) {
+	if c.SubsetLabel == "" {
+		return
+	}
+	if len(validation.IsQualifiedName(c.SubsetLabel)) > 0 {
+		report("subsetLabel: %q is not a label that a pod can have; usually it is %s", c.SubsetLabel, v1alpha1.DefaultRolloutUniqueLabelKey)
+	}
+	if c.Stable == nil || c.Stable.Name == "" {
+		report("subsetLabel: the two versions share one Service; name it in stable.name")
+	}
+	if c.Stable != nil && c.Stable.Subset != nil {
+		report("stable.subset: subsetLabel adds the pod hash to what the table has; leave subset out")
+	}
+	if c.Canary != nil {
+		report("canary: with subsetLabel it is the same Service as stable; leave it out")
+	}
 }
 
 func checkDestination(report func(string, ...any), path string, d *Destination) {

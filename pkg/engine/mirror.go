@@ -75,7 +75,7 @@ func (rp routePlan) spelt() ([]json.RawMessage, error) {
 			entry["weight"] = *s.weight
 			raw, err = json.Marshal(entry)
 		} else {
-			raw, err = withWeight(rp.route.Entries[s.index].JSON, s.weight)
+			raw, err = rp.kept(s)
 		}
 		if err != nil {
 			return nil, err
@@ -83,6 +83,22 @@ func (rp routePlan) spelt() ([]json.RawMessage, error) {
 		entries = append(entries, raw)
 	}
 	return entries, nil
+}
+
+// kept returns an entry that is listed already, as it is to be.
+func (rp routePlan) kept(s slot) (json.RawMessage, error) {
+	entry, err := withWeight(rp.route.Entries[s.index].JSON, s.weight)
+	if err != nil || s.seat < 0 || rp.seats[s.seat].subset == nil {
+		return entry, err
+	}
+	fields := map[string]json.RawMessage{}
+	if err := json.Unmarshal(entry, &fields); err != nil {
+		return nil, err
+	}
+	if fields["subset"], err = json.Marshal(rp.seats[s.seat].subset); err != nil {
+		return nil, err
+	}
+	return json.Marshal(fields)
 }
 
 // withWeight returns an entry with this weight, or none.

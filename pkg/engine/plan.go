@@ -94,6 +94,7 @@ func MakePlan(api API, observed Object, selection Selection, in intent.Intent) (
 		return Plan{}, fmt.Errorf("%s: %w", name, err)
 	}
 	p := &planner{api: api, in: in, memory: recall(observed.Annotations, in.Owner)}
+	p.markByHash(routes)
 	plans, sources, faults := p.routes(routes, selection)
 	managed, more := p.manage(name, routes, sources)
 	if faults = append(faults, more...); len(faults) > 0 {
@@ -206,6 +207,9 @@ func (p *planner) forwardsToUs(r Route) bool {
 // holds reports whether the Rollout has changed a route before: its memory says so, or, where that was lost or the route
 // got another name, an entry that the plugin made for a destination that the Rollout used.
 func (p *planner) holds(r Route) bool {
+	if p.in.ByHash() && holdsByHash(r) {
+		return true
+	}
 	return r.Listed && slices.ContainsFunc(r.Entries, func(e Entry) bool {
 		if p.memory.mine.was(r.Key) != nil {
 			return p.wasMine(r, e)
@@ -216,7 +220,8 @@ func (p *planner) holds(r Route) bool {
 
 // mayHold reports whether the Rollout may have changed an object before; it does not read the object's routes.
 func mayHold(api API, o Object, in intent.Intent) bool {
-	return remembers(o, in) || mayHoldManaged(o, in) || len(in.Used) > 0 && api.MayBeMarked(o.JSON)
+	marked := api.MayBeMarked(o.JSON) || in.ByHash() && bytes.Contains(o.JSON, []byte(in.Stable.HashLabel))
+	return remembers(o, in) || mayHoldManaged(o, in) || len(in.Used) > 0 && marked
 }
 
 // remembers reports whether an object's annotation names the Rollout.
@@ -241,7 +246,9 @@ func remember(plans []routePlan) record {
 		for _, s := range plan.form {
 			if s.seat >= 0 {
 				own := plan.seats[s.seat]
-				roles[own.destination.Key()] = own.role
+				if key := own.destination.Key(); roles[key] != roleStable { // two versions of one Service are one there
+					roles[key] = own.role
+				}
 			}
 		}
 	}
@@ -268,6 +275,9 @@ func (plan *Plan) add(rp routePlan) {
 			continue
 		}
 		kept[s.index] = true
+		if s.seat >= 0 && rp.seats[s.seat].subset != nil {
+			plan.Patch = append(plan.Patch, Operation{Op: "add", Path: at(r.List, s.index) + "/subset", Value: rp.seats[s.seat].subset})
+		}
 		path := at(r.List, s.index) + "/weight"
 		switch before := r.Entries[s.index].Weight; {
 		case equalWeight(before, s.weight):
@@ -307,8 +317,10 @@ func (plan *Plan) describe(api API, rp routePlan) {
 	from, to := percents(api, rp.route.weights()), percents(api, rp.form.weights())
 	for n, own := range rp.seats {
 		change := Change{Place: rp.route.Place, Destination: own.destination}
-		if own.index >= 0 {
-			change.From = from[own.index]
+		for i, e := range rp.route.Entries {
+			if e.String() == own.destination.String() {
+				change.From = from[i]
+			}
 		}
 		for i, s := range rp.form {
 			if s.seat == n {

@@ -101,7 +101,7 @@ func listed(seats []seat) string {
 func (p *planner) divide(r Route, seats []seat) (routePlan, error) {
 	was := p.memory.mine.was(r.Key)
 	plan := routePlan{route: r, seats: seats, was: was}
-	if p.in.AtRest() && !r.Listed && seats[0].index >= 0 { // the default destination is stable, which is all that is wanted
+	if p.in.AtRest() && !r.Listed && seats[0].index >= 0 && seats[0].subset == nil { // the default destination is stable, which is all that is wanted
 		plan.was = nil
 		return plan, nil
 	}
@@ -219,6 +219,8 @@ func (p *planner) check(r Route, seats []seat, f form) error {
 func (p *planner) rest(plan *routePlan) {
 	r, seats, written := plan.route, plan.seats, plan.form
 	switch {
+	case seats[0].subset != nil && !r.Listed: // the default destination has no hash, so the list stays
+		plan.was = nil
 	case p.isDefaulted(r, seats, plan.was):
 		_, empty := plan.was[emptyList]
 		plan.form, plan.was, plan.unlist = form{}, nil, !empty

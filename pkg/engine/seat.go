@@ -28,6 +28,8 @@ type seat struct {
 	made bool
 	// spelt is the new entry, for one that is not listed yet.
 	spelt map[string]any
+	// subset is what the entry's subset is to be, if it is to be another.
+	subset map[string]string
 	// share is what the destination gets, in proportion to the others; weight the percent that makes.
 	share, weight int
 }
@@ -43,10 +45,14 @@ func (p *planner) seats(r Route) ([]seat, error) {
 		seats = append(seats, seat{destination: e.Destination, role: roleExperiment, index: -1, share: e.Share})
 	}
 	named := len(seats)
+	takes := func(n, i int) bool { return seats[n].destination.Matches(r.Entries[i].Destination) }
+	if p.in.ByHash() {
+		takes = p.takesByHash(r, seats)
+	}
 	for i, e := range r.Entries {
 		taken := false
 		for n := range seats[:named] {
-			if !seats[n].destination.Matches(e.Destination) {
+			if !takes(n, i) {
 				continue
 			}
 			if seats[n].index >= 0 {
@@ -71,6 +77,10 @@ func (p *planner) seats(r Route) ([]seat, error) {
 			seats[n].made = !r.Listed || p.made(r, e, was)
 		}
 	}
+	if stable := &seats[0]; p.in.StableHash != "" && stable.index >= 0 && stable.destination.Hash() != p.in.StableHash {
+		stable.destination = stable.destination.WithHash(p.in.StableHash)
+		stable.subset = stable.destination.Subset
+	}
 	return seats, nil
 }
 
@@ -78,6 +88,9 @@ func (p *planner) seats(r Route) ([]seat, error) {
 // somebody lists himself is his, whatever was there before, so it takes both: the mark that Spell leaves, for which an entry
 // with a subset has no room, and the memory. Where that is lost, the mark has to be beyond doubt.
 func (p *planner) made(r Route, e Entry, was spelling) bool {
+	if e.HashLabel != "" {
+		return p.madeByHash(r, e)
+	}
 	if was != nil {
 		_, listed := was[e.Key()]
 		return !listed && (e.Marked || len(e.Subset) > 0)
@@ -119,6 +132,9 @@ func (p *planner) mayStay(e Entry) bool {
 // wasMine reports whether the entry got its weight from the Rollout at an earlier call: the object remembers it, or, where
 // that was lost, the plugin made it and the Rollout's status names it.
 func (p *planner) wasMine(r Route, e Entry) bool {
+	if e.HashLabel != "" {
+		return p.madeByHash(r, e)
+	}
 	mine := p.memory.mine
 	if mine == nil {
 		return p.made(r, e, nil) && p.wasUsed(e)
@@ -187,6 +203,12 @@ func (p *planner) derive(r Route, source Entry, s seat) (intent.Destination, err
 	}
 	if to.Port == nil {
 		to.Port = source.Port
+	}
+	if p.in.ByHash() && p.in.CanaryHash == "" {
+		return to, fmt.Errorf("%s: the pod hash of the canary is not known yet", r.Place)
+	}
+	if p.in.ByHash() {
+		return source.Destination.WithHash(p.in.CanaryHash), nil // stable is listed: it is what the source is known by
 	}
 	if to.Subset == nil && len(source.Subset) > 0 {
 		other := roleStable

@@ -23,6 +23,32 @@ type Destination struct {
 	Name      string
 	Port      *config.Port
 	Subset    map[string]string
+	// HashLabel is the label in Subset whose value is the pod hash of the one or the other version of a Rollout. It does not
+	// count when destinations are compared. Empty: there is none.
+	HashLabel string
+}
+
+// WithHash returns the destination with another pod hash in its subset; an empty one leaves it as it is.
+func (d Destination) WithHash(hash string) Destination {
+	if hash == "" {
+		return d
+	}
+	subset := map[string]string{d.HashLabel: hash}
+	for label, value := range d.Subset {
+		if label != d.HashLabel {
+			subset[label] = value
+		}
+	}
+	d.Subset = subset
+	return d
+}
+
+// Hash returns the pod hash in the destination's subset, if it has one.
+func (d Destination) Hash() string {
+	if d.HashLabel == "" {
+		return ""
+	}
+	return d.Subset[d.HashLabel]
 }
 
 // Matches reports whether found, a destination as read from an object, is one that d describes.
@@ -30,7 +56,15 @@ func (d Destination) Matches(found Destination) bool {
 	return d.Kind == found.Kind && d.Namespace == found.Namespace && d.Name == found.Name &&
 		d.MatchesCluster(found) &&
 		(d.Port == nil || found.Port != nil && *d.Port == *found.Port) &&
-		(d.Subset == nil || maps.Equal(d.Subset, found.Subset))
+		d.matchesSubset(found)
+}
+
+func (d Destination) matchesSubset(found Destination) bool {
+	if d.HashLabel != "" {
+		_, hashed := found.Subset[d.HashLabel]
+		return hashed || len(found.Subset) == 0
+	}
+	return d.Subset == nil || maps.Equal(d.Subset, found.Subset)
 }
 
 // MatchesCluster reports whether found is in a cluster that d, a description, means.
@@ -49,8 +83,12 @@ func (d Destination) apart(other Destination) bool {
 		d.Subset != nil && other.Subset != nil && !maps.Equal(d.Subset, other.Subset)
 }
 
-// Key returns a text that is the same for equal destinations only, for an annotation that remembers them.
+// Key returns a text that is the same for equal destinations only, for an annotation that remembers them. A pod hash does
+// not count: the two versions that it tells apart are one destination there.
 func (d Destination) Key() string {
+	if d.HashLabel != "" {
+		d = d.WithHash("*")
+	}
 	key := d.String()
 	if d.Kind == config.KindService {
 		key = key[len("Service "):]

@@ -28,6 +28,9 @@ type Intent struct {
 	// Alternating says that stable and canary swap roles with each release (pingPong), so that an object need list only
 	// one of them, whichever it is.
 	Alternating bool
+	// StableHash and CanaryHash are the pod hashes of the two versions, where those are subsets of one Service, by the
+	// HashLabel of Stable and Canary; see [Intent.WithHashes].
+	StableHash, CanaryHash string
 	// CanaryShare is what the canary gets, out of MaxShare.
 	CanaryShare, MaxShare int
 	// Experiments are the services of a running experiment, with their shares; the canary's is not among them.
@@ -65,6 +68,35 @@ func (in Intent) StableShare() int {
 // AtRest reports whether all traffic belongs to stable: before, after and between releases.
 func (in Intent) AtRest() bool { return in.CanaryShare == 0 && len(in.Experiments) == 0 }
 
+// ByHash reports whether stable and canary are told apart by their pods' hash.
+func (in Intent) ByHash() bool { return in.Stable.HashLabel != "" }
+
+// WithHashes returns the intent with the pod hashes of the two versions, for destinations that are told apart by them. Before
+// the first version is stable, and when the wanted version is the stable one, all traffic belongs to one of them.
+func (in Intent) WithHashes(stable, canary string) Intent {
+	if !in.ByHash() {
+		return in
+	}
+	if stable == "" && in.CanaryShare > 0 {
+		stable = canary
+	}
+	if stable == canary {
+		in.CanaryShare = 0
+	}
+	in.StableHash, in.CanaryHash = stable, canary
+	return in
+}
+
+// StatusHashes returns the pod hashes of a Rollout's two versions by its status. While a Rollout goes back to its stable
+// version step by step, the wanted version is that already, and canary is the one that had weight last.
+func StatusHashes(ro *v1alpha1.Rollout) (stable, canary string) {
+	stable, canary = ro.Status.StableRS, ro.Status.CurrentPodHash
+	if weights := ro.Status.Canary.Weights; stable == canary && weights != nil && weights.Canary.Weight > 0 {
+		canary = weights.Canary.PodTemplateHash
+	}
+	return stable, canary
+}
+
 // Bounds limits what a Rollout may ask for, since whoever may write one steers with the controller's rights.
 type Bounds struct {
 	// Cluster is this cluster's name as route tables use it, or "".
@@ -90,6 +122,10 @@ func Of(ro *v1alpha1.Rollout, c *config.Config, bounds Bounds, weight int32, add
 	stableService, canaryService := trafficrouting.GetStableAndCanaryServices(ro, true)
 	in.Stable = describe(ro, c, c.Stable, stableService, bounds.Cluster)
 	in.Canary = describe(ro, c, c.Canary, canaryService, bounds.Cluster)
+	if c.SubsetLabel != "" {
+		in.Stable.HashLabel = c.SubsetLabel
+		in.Canary = in.Stable
+	}
 
 	faults := in.destinationFaults(ro, c, bounds)
 	if err := in.addExperiments(additional); err != nil {
@@ -155,7 +191,9 @@ func first(texts ...string) string {
 // destinationFaults returns what is wrong with the stable and canary destinations.
 func (in Intent) destinationFaults(ro *v1alpha1.Rollout, c *config.Config, bounds Bounds) []string {
 	var faults []string
-	if in.Alternating {
+	if in.ByHash() {
+		faults = hashFaults(ro, c)
+	} else if in.Alternating {
 		if c.Stable != nil && c.Stable.Name != "" || c.Canary != nil && c.Canary.Name != "" {
 			faults = append(faults, "stable.name, canary.name: the Rollout uses pingPong, where the two services swap roles; leave the names out")
 		}
@@ -172,7 +210,7 @@ func (in Intent) destinationFaults(ro *v1alpha1.Rollout, c *config.Config, bound
 	if len(faults) > 0 {
 		return faults
 	}
-	if !in.Stable.apart(in.Canary) {
+	if !in.ByHash() && !in.Stable.apart(in.Canary) {
 		faults = append(faults, fmt.Sprintf("stable and canary are both %s; they must differ in name, or each in its own subset, port or cluster", in.Stable))
 	}
 	for _, d := range []Destination{in.Stable, in.Canary} {
@@ -185,6 +223,18 @@ func (in Intent) destinationFaults(ro *v1alpha1.Rollout, c *config.Config, bound
 		}
 	}
 	return slices.Compact(faults)
+}
+
+// hashFaults returns what in a Rollout does not go with subsets by pod hash.
+func hashFaults(ro *v1alpha1.Rollout, c *config.Config) []string {
+	canary := ro.Spec.Strategy.Canary
+	if trafficrouting.IsPingPongEnabled(ro) {
+		return []string{"subsetLabel: the Rollout uses pingPong, which needs two Services; leave one of the two out"}
+	}
+	if c.Stable.Name == canary.StableService || c.Stable.Name == canary.CanaryService {
+		return []string{fmt.Sprintf("stable.name: Argo Rollouts narrows Service %s to the pods of one version, and subsetLabel needs one of both; leave stableService and canaryService out", c.Stable.Name)}
+	}
+	return nil
 }
 
 func allowed(namespace string, namespaces []string) bool {

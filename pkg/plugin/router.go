@@ -62,6 +62,7 @@ type Router struct {
 	recorder record.EventRecorder
 
 	removed removals
+	hashes  hashes
 }
 
 var _ rpc.TrafficRouterPlugin = &Router{}
@@ -131,8 +132,10 @@ func (r *Router) warn(ro *v1alpha1.Rollout, reason, text string) {
 	}
 }
 
-// UpdateHash has nothing to do.
-func (r *Router) UpdateHash(*v1alpha1.Rollout, string, string, []v1alpha1.WeightDestination) types.RpcError {
+// UpdateHash remembers the pod hashes for the SetWeight that follows, which writes hash and weight at once. An error here
+// would hold that up.
+func (r *Router) UpdateHash(ro *v1alpha1.Rollout, canaryHash, stableHash string, _ []v1alpha1.WeightDestination) types.RpcError {
+	r.hashes.note(ro, versions{stable: stableHash, canary: canaryHash})
 	return types.RpcError{}
 }
 
@@ -226,6 +229,8 @@ func (r *Router) call(ro *v1alpha1.Rollout, weight int32, additional []v1alpha1.
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
+	known := r.hashes.of(ro)
+	in = in.WithHashes(known.stable, known.canary)
 	if r.removed.justNow(ro) {
 		in.Managed = nil
 	}

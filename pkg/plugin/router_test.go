@@ -19,7 +19,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/plugin"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/memory"
 )
 
 // rollout returns a Rollout apps/web with this block for the plugin, as it arrives over RPC.
@@ -228,6 +230,37 @@ func TestSelectorsOfTheBlock(t *testing.T) {
 				t.Errorf("touches %s, want %s", got, tt.touches)
 			}
 		})
+	}
+}
+
+// The controller tells the pod hashes before it sets a weight; after a restart the status serves.
+func TestHashesOfTheController(t *testing.T) {
+	const table = `{"metadata":{"namespace":"apps","name":"demo"},"spec":{"http":[{"name":"one","forwardTo":{"destinations":[{"ref":{"name":"web"}}]}}]}}`
+	c := &memory.Cluster{Services: map[string]intent.Service{"web": {Ports: []intent.ServicePort{{Number: 80}}}}}
+	c.Put([]byte(table))
+	ro := rollout(t, "solo-io/glooplatform", "routeTableSelector: {name: demo}\nsubsetLabel: hash\nstable: {name: web}")
+	ro.Spec.Strategy.Canary.StableService, ro.Spec.Strategy.Canary.CanaryService = "", ""
+	ro.Status.StableRS, ro.Status.CurrentPodHash = "h1", "h2"
+	start := func() *plugin.Router {
+		return router(plugin.Options{Connect: func() (plugin.Connection, error) { return plugin.Connection{Cluster: c, Events: sink(nil)}, nil }})
+	}
+	r := start()
+	for _, tt := range []struct{ canary, want string }{
+		{"", `"subset":{"hash":"h2"},"weight":10`},
+		{"h3", `"subset":{"hash":"h3"},"weight":10`},
+	} {
+		if tt.canary != "" {
+			r.UpdateHash(ro, tt.canary, "h1", nil)
+		}
+		if err := r.SetWeight(ro, 10, nil); err.HasError() {
+			t.Fatal(err)
+		}
+		if got := string(c.Objects[0].JSON); !strings.Contains(got, tt.want) || !strings.Contains(got, `"subset":{"hash":"h1"},"weight":90`) {
+			t.Errorf("no %s in %s", tt.want, got)
+		}
+	}
+	if verified, _ := start().VerifyWeight(ro, 10, nil); verified != types.NotVerified {
+		t.Errorf("after a restart, with another hash in the status, VerifyWeight = %v", verified)
 	}
 }
 

@@ -1,0 +1,166 @@
+package gloo_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/gloo"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
+)
+
+// versions returns the intent of a Rollout whose versions are subsets of Service web by pod hash.
+func versions(stable, wanted string, weight int) intent.Intent {
+	in := canary(weight)
+	in.Stable.HashLabel = "hash"
+	in.Canary = in.Stable
+	return in.WithHashes(stable, wanted)
+}
+
+// From one version to the next and the one after, with a change of mind and an abort in between: hash and weight change
+// together, and at rest there is one entry, which is as it was but for the hash.
+func TestVersionsByHash(t *testing.T) {
+	const bare = "{ref: {name: web}, future: 1}"
+	for _, tt := range []struct{ name, table, rest, weighed string }{
+		{"without a subset", route(bare), "{ref: {name: web}, future: 1, subset: {hash: HASH}}", "{ref: {name: web}, future: 1, subset: {hash: HASH}, weight: WEIGHT}"},
+		{"with labels of its own", route("{ref: {name: web}, subset: {hash: old, zone: a}, weight: 100}"),
+			"{ref: {name: web}, subset: {hash: HASH, zone: a}, weight: 100}", "{ref: {name: web}, subset: {hash: HASH, zone: a}, weight: WEIGHT}"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			at := func(pattern, hash, weight string) string {
+				return strings.NewReplacer("HASH", hash, "WEIGHT", weight).Replace(pattern)
+			}
+			moved := object(t, tt.table)
+			for _, step := range []struct {
+				in   intent.Intent
+				want string
+			}{
+				{versions("", "h1", 0), ""},
+				{versions("", "h1", 100), at(tt.rest, "h1", "")},
+				{versions("h1", "h1", 0), at(tt.rest, "h1", "")},
+				{versions("h1", "h2", 0), at(tt.rest, "h1", "")},
+				{versions("h1", "h2", 10), at(tt.weighed, "h1", "90") + ", " + at(tt.weighed, "h2", "10")},
+				{versions("h1", "h3", 0), at(tt.rest, "h1", "")},
+				{versions("h1", "h3", 50), at(tt.weighed, "h1", "50") + ", " + at(tt.weighed, "h3", "50")},
+				{versions("h1", "h4", 60), at(tt.weighed, "h1", "40") + ", " + at(tt.weighed, "h4", "60")},
+				{versions("h1", "h4", 100), at(tt.weighed, "h1", "0") + ", " + at(tt.weighed, "h4", "100")},
+				{versions("h4", "h4", 0), at(tt.rest, "h4", "")},
+				{versions("h4", "h5", 30), at(tt.weighed, "h4", "70") + ", " + at(tt.weighed, "h5", "30")},
+				{versions("h4", "h5", 0), at(tt.rest, "h4", "")},
+			} {
+				moved = after(t, moved, step.in)
+				want := tt.table
+				if step.want != "" {
+					want = route(step.want)
+				}
+				if got, want := spec(t, moved), spec(t, object(t, want)); got != want {
+					t.Fatalf("%s and %s at %d\n%s\nwant\n%s", step.in.StableHash, step.in.CanaryHash, step.in.CanaryShare, got, want)
+				}
+				mustBeRouteTable(t, moved)
+				if again, err := engine.MakePlan(gloo.RouteTables{}, moved, engine.Selection{}, step.in); err != nil || len(again.Patch) > 0 {
+					t.Fatalf("second plan %v, %v", again.Patch, err)
+				}
+			}
+			if len(moved.Annotations) > 0 {
+				t.Errorf("annotations %v are left", moved.Annotations)
+			}
+		})
+	}
+}
+
+// A default destination has no hash, so there the list stays.
+func TestVersionsByHashOfADefaultDestination(t *testing.T) {
+	moved := object(t, table("  defaultDestination: {ref: {name: web}}\n  http: [{forwardTo: {pathRewrite: /}}]\n"))
+	for _, step := range []struct {
+		in   intent.Intent
+		want string
+	}{
+		{versions("", "h1", 0), ""},
+		{versions("h1", "h1", 0), ", destinations: [{ref: {name: web}, subset: {hash: h1}, weight: 100}]"},
+		{versions("h1", "h2", 10), ", destinations: [{ref: {name: web}, subset: {hash: h1}, weight: 90}, {ref: {name: web}, subset: {hash: h2}, weight: 10}]"},
+		{versions("h2", "h2", 0), ", destinations: [{ref: {name: web}, subset: {hash: h2}, weight: 100}]"},
+	} {
+		moved = after(t, moved, step.in, step.in)
+		want := table("  defaultDestination: {ref: {name: web}}\n  http: [{forwardTo: {pathRewrite: /" + step.want + "}}]\n")
+		if got, want := spec(t, moved), spec(t, object(t, want)); got != want || strings.Contains(string(moved.JSON), "annotations") != (step.in.CanaryShare > 0) {
+			t.Errorf("%s and %s at %d\n%s\nwant\n%s", step.in.StableHash, step.in.CanaryHash, step.in.CanaryShare, asYAML(moved.JSON), want)
+		}
+	}
+}
+
+// Header and mirror routes name the canary's version, whatever its weight.
+func TestManagedRoutesByHash(t *testing.T) {
+	in := versions("h1", "h2", 10)
+	in.Managed = []intent.ManagedRoute{header("beta", exact("x-beta", "yes")), mirrored(35, gets)}
+	plan, err := engine.MakePlan(gloo.RouteTables{}, object(t, route("{ref: {name: web}}")), engine.Selection{}, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(apply(t, object(t, route("{ref: {name: web}}")), plan.Patch).JSON)
+	for _, want := range []string{
+		`{"destinations":[{"ref":{"name":"web"},"subset":{"hash":"h2"}}]}`, // of beta
+		`{"destinations":[{"ref":{"name":"web"},"subset":{"hash":"h1"},"weight":90},{"ref":{"name":"web"},"subset":{"hash":"h2"},"weight":10}]}`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+	if want := `"destination":{"ref":{"name":"web"},"subset":{"hash":"h2"}}`; len(plan.Policies) != 1 || !strings.Contains(string(plan.Policies[0].Spec), want) {
+		t.Errorf("policies %v, want one with %s", plan.Policies, want)
+	}
+}
+
+// What the table has of other versions goes, whether the annotation is there or not, and what is of others stays.
+func TestStaleVersions(t *testing.T) {
+	for _, tt := range []struct {
+		name, destinations string
+		in                 intent.Intent
+		want               string
+	}{
+		{"an old version, as a table that is applied again has", "{ref: {name: web}, subset: {hash: h0}, weight: 100}", versions("h1", "h1", 0),
+			"{ref: {name: web}, subset: {hash: h1}, weight: 100}"},
+		{"versions of which nothing is remembered", "{ref: {name: web}, subset: {hash: h1}, weight: 50}, {ref: {name: web}, subset: {hash: h2}, weight: 30}, {ref: {name: web}, subset: {hash: h3}, weight: 20}",
+			versions("h1", "h3", 10), "{ref: {name: web}, subset: {hash: h1}, weight: 90}, {ref: {name: web}, subset: {hash: h3}, weight: 10}"},
+		{"another subset of the Service, and another Service", "{ref: {name: web}, subset: {legacy: 'yes'}, weight: 20}, {ref: {name: web}, weight: 50}, {ref: {name: other}, subset: {hash: h9}, weight: 30}",
+			versions("h1", "h2", 50), "{ref: {name: web}, subset: {legacy: 'yes'}, weight: 20}, {ref: {name: web}, subset: {hash: h1}, weight: 25}, {ref: {name: other}, subset: {hash: h9}, weight: 30}, {ref: {name: web}, subset: {hash: h2}, weight: 25}"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got, want := spec(t, after(t, object(t, route(tt.destinations)), tt.in)), spec(t, object(t, route(tt.want))); got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+// A route that is not selected any more follows the stable version, since the others' pods go.
+func TestUnselectedRouteFollowsTheStableVersion(t *testing.T) {
+	observed := object(t, table("  http: [{name: one, forwardTo: {destinations: [{ref: {name: web}}]}}, {name: two, forwardTo: {destinations: [{ref: {name: web}, subset: {hash: h1}}]}}]\n"))
+	plan, err := engine.MakePlan(gloo.RouteTables{}, observed, engine.Selection{Routes: &config.RouteSelector{Name: "one"}}, versions("h2", "h3", 10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(apply(t, observed, plan.Patch).JSON), `{"destinations":[{"ref":{"name":"web"},"subset":{"hash":"h2"}}]},"name":"two"`; !strings.Contains(got, want) {
+		t.Errorf("no %s in\n%s", want, got)
+	}
+}
+
+func TestVersionsByHashRefuse(t *testing.T) {
+	for _, tt := range []struct {
+		name, destinations string
+		in                 intent.Intent
+		want               string
+	}{
+		{"the Service twice", "{ref: {name: web}, weight: 50}, {ref: {name: web}, weight: 50}", versions("h1", "h2", 10),
+			`http[0] "all": lists Service apps/web twice; make one of the two`},
+		{"other subsets alone", "{ref: {name: web}, subset: {legacy: 'yes'}}", versions("h1", "h2", 10), ""},
+		{"a canary without a hash", "{ref: {name: web}}", versions("h1", "", 10), `http[0] "all": the pod hash of the canary is not known yet`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			plan, err := engine.MakePlan(gloo.RouteTables{}, object(t, route(tt.destinations)), engine.Selection{}, tt.in)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got  %v, patch %v\nwant %s", err, plan.Patch, tt.want)
+			}
+		})
+	}
+}
