@@ -250,7 +250,9 @@ func TestHashesOfTheController(t *testing.T) {
 		{"h3", `"subset":{"hash":"h3"},"weight":10`},
 	} {
 		if tt.canary != "" {
-			r.UpdateHash(ro, tt.canary, "h1", nil)
+			if err := r.UpdateHash(ro, tt.canary, "h1", nil); err.HasError() {
+				t.Fatal(err)
+			}
 		}
 		if err := r.SetWeight(ro, 10, nil); err.HasError() {
 			t.Fatal(err)
