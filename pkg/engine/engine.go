@@ -123,11 +123,7 @@ func (e *Engine) RemoveManaged(ctx context.Context, in intent.Intent, targets []
 				continue
 			}
 			done[name] = true
-			left, err := e.bringTo(ctx, target.API, o, Selection{None: true}, in)
-			if left != nil { // it mirrors nothing any more; Set tries again
-				e.Log.Warn(left.Error(), "rollout", in.Owner)
-			}
-			if err != nil && !apierrors.IsNotFound(err) {
+			if err := e.bring(ctx, target.API, o, Selection{None: true}, in); err != nil && !apierrors.IsNotFound(err) {
 				faults = append(faults, err)
 			}
 		}
@@ -322,12 +318,15 @@ func (e *Engine) verify(ctx context.Context, verdict *Verdict, in intent.Intent,
 			continue
 		case err != nil:
 			verdict.fault(err)
-		case unread != nil:
+		case unread != nil && intent.Mirrors(in.Managed):
 			verdict.fault(unread)
 		case len(plan.Patch) > 0:
 			verdict.fault(fmt.Errorf("%s: it is not as it was set", objectName(target.API, o)))
 		default:
 			e.verifyPolicies(verdict, target.API, o, plan, acceptance)
+			if unread != nil {
+				verdict.Warnings = append(verdict.Warnings, unread.Error())
+			}
 		}
 		if acceptance {
 			e.judge(verdict, target.API, target.API.Kind(), o)
@@ -403,31 +402,23 @@ func (e *Engine) lookUp(ctx context.Context, in intent.Intent) (intent.Intent, e
 // seconds in all.
 var patience = wait.Backoff{Steps: 20, Duration: 10 * time.Millisecond, Factor: 1.2, Jitter: 0.5}
 
-// bring makes one object, and the policies beside it, what in wants.
-func (e *Engine) bring(ctx context.Context, api API, observed Object, selection Selection, in intent.Intent) error {
-	left, err := e.bringTo(ctx, api, observed, selection, in)
-	return join([]error{err, left})
-}
-
-// bringTo makes one object what in wants, and then sees to it that just those policies are beside it that in wants. Policies
+// bring makes one object what in wants, and then sees to it that just those policies are beside it that in wants. Policies
 // that are not wanted go before the object is written, which until then tells of them, and new ones come after it. One that
-// cannot be removed does not keep the object from being served; why it is left is told apart.
-func (e *Engine) bringTo(ctx context.Context, api API, observed Object, selection Selection, in intent.Intent) (left, err error) {
-	observed, left = e.withPolicies(ctx, api, observed, in)
-	if left != nil && intent.Mirrors(in.Managed) {
-		return nil, left
+// cannot be removed mirrors nothing any more: it keeps nothing from being served, is tried again, and Verify tells of it.
+func (e *Engine) bring(ctx context.Context, api API, observed Object, selection Selection, in intent.Intent) error {
+	observed, err := e.withPolicies(ctx, api, observed, in)
+	if err != nil && intent.Mirrors(in.Managed) {
+		return err
 	}
 	plan, err := MakePlan(api, observed, selection, in)
 	if err != nil {
-		return left, err
+		return err
 	}
-	kept, fault := e.removePolicies(ctx, api, observed, plan, in)
-	observed.Policies = kept
-	left = join([]error{left, fault})
+	observed.Policies = e.removePolicies(ctx, api, observed, plan, in)
 	if err := e.write(ctx, api, observed, selection, in); err != nil {
-		return left, err
+		return err
 	}
-	return left, e.writePolicies(ctx, api, observed, plan, in)
+	return e.writePolicies(ctx, api, observed, plan, in)
 }
 
 // write makes one object what in wants. On a conflict it reads afresh and plans again.

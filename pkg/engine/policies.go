@@ -34,28 +34,25 @@ func (e *Engine) withPolicies(ctx context.Context, api API, o Object, in intent.
 }
 
 // removePolicies removes the observed policies that the plan does not want, and returns those that are left.
-func (e *Engine) removePolicies(ctx context.Context, api API, o Object, plan Plan, in intent.Intent) (left []Object, err error) {
-	kind := api.Policies()
-	var faults []error
+func (e *Engine) removePolicies(ctx context.Context, api API, o Object, plan Plan, in intent.Intent) []Object {
+	var left []Object
 	for _, policy := range o.Policies {
-		if plan.wants(policy.Name) {
+		if plan.policy(policy.Name) != nil {
 			left = append(left, policy)
 			continue
 		}
-		err := e.Cluster.Delete(ctx, kind.Resource, policy.Namespace, policy.Name)
+		err := e.Cluster.Delete(ctx, api.Policies().Resource, policy.Namespace, policy.Name)
 		if err != nil && !apierrors.IsNotFound(err) {
 			left = append(left, policy)
-			faults = append(faults, fmt.Errorf("%s: %s %s is left, though it mirrors nothing any more: %w", objectName(api, o), kind.Kind, policy.Name, err))
+			e.Log.Warn("policy left", "rollout", in.Owner, "object", objectName(api, o), "policy", policy.Name, "reason", err.Error())
 			continue
 		}
 		e.Log.Info("policy removed", "rollout", in.Owner, "object", objectName(api, o), "policy", policy.Name)
 	}
-	return left, join(faults)
+	return left
 }
 
-// wants reports whether a policy of this name is wanted.
-func (plan Plan) wants(name string) bool { return plan.policy(name) != nil }
-
+// policy returns the wanted policy of this name, or nil.
 func (plan Plan) policy(name string) *Policy {
 	for i := range plan.Policies {
 		if plan.Policies[i].Name == name {
@@ -126,7 +123,7 @@ func (e *Engine) verifyPolicies(verdict *Verdict, api API, o Object, plan Plan, 
 	for _, observed := range o.Policies {
 		wanted := plan.policy(observed.Name)
 		if wanted == nil {
-			verdict.fault(fmt.Errorf("%s: %s %s is left", name, kind, observed.Name))
+			verdict.Warnings = append(verdict.Warnings, fmt.Sprintf("%s: %s %s is left and mirrors nothing any more; the plugin's log says why it could not be removed", name, kind, observed.Name))
 			continue
 		}
 		if found[observed.Name] = wanted.is(observed); found[observed.Name] && acceptance {

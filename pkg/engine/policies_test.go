@@ -113,7 +113,7 @@ func TestMirrorHeals(t *testing.T) {
 	}
 }
 
-// Where the policies of a Rollout cannot be deleted, all else is done, and the call says what is left until it is gone.
+// Where the policies of a Rollout cannot be deleted, all else is done, and Verify says what is left until it is gone.
 func TestPolicyThatMayNotBeDeleted(t *testing.T) {
 	c := tables([3]string{"a", "x", web})
 	if err := on(c).Set(context.Background(), mirroring(10, 35), byName("a")); err != nil {
@@ -124,9 +124,13 @@ func TestPolicyThatMayNotBeDeleted(t *testing.T) {
 		t.Errorf("RemoveManaged would hold the abort up: %v", err)
 	}
 	for range 2 {
-		err := on(c).Set(context.Background(), mirroring(0, -1), byName("a"))
-		if want := "RouteTable apps/a: MirrorPolicy " + c.Policies[0].Name + " is left, though it mirrors nothing any more: "; err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("got %v, want %s", err, want)
+		if err := on(c).Set(context.Background(), mirroring(0, -1), byName("a")); err != nil {
+			t.Error(err)
+		}
+		v := on(c).Verify(context.Background(), mirroring(0, -1), byName("a"), true)
+		want := "RouteTable apps/a: MirrorPolicy " + c.Policies[0].Name + " is left and mirrors nothing any more; the plugin's log says why it could not be removed"
+		if !v.Verified() || len(v.Warnings) != 1 || v.Warnings[0] != want {
+			t.Errorf("got %v\nwant %s", v, want)
 		}
 		if got := state(t, c) + "; " + c.weights("a"); got != "all, 35 percent, remembered; web -" {
 			t.Errorf("left: %s", got)
