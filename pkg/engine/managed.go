@@ -151,19 +151,22 @@ func (p *planner) managedRoutesOf(rp routePlan, object string, names map[string]
 }
 
 // canaryOf returns the canary's seat in a source, and its entry without a weight: the one that is listed or, if none is, the
-// one that would be made.
+// one that would be made. A default destination is spelt as it would be in a list, which the route may get or lose.
 func (p *planner) canaryOf(source Route) (seat, json.RawMessage, error) {
 	seats, err := p.seats(source)
 	if err != nil {
 		return seat{}, nil, err
 	}
 	canary := seats[1]
-	if canary.index >= 0 {
+	if canary.index >= 0 && source.Listed {
 		entry, err := withWeight(source.Entries[canary.index].JSON, nil)
 		return canary, entry, err
 	}
-	// So it is stable by which the route is a source.
-	if err := p.spell(source, source.Entries[seats[0].index], &canary); err != nil {
+	like := canary.index
+	if like < 0 { // so it is stable by which the route is a source
+		like = seats[0].index
+	}
+	if err := p.spell(source, source.Entries[like], &canary); err != nil {
 		return seat{}, nil, err
 	}
 	entry, err := json.Marshal(canary.spelt)

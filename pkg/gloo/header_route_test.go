@@ -139,6 +139,22 @@ func TestPlanHeaderRoutesRefuses(t *testing.T) {
 	}
 }
 
+// The default destination may be the canary, of two that alternate. Whether the route has a list or not, it is spelt alike.
+func TestHeaderRouteToADefaultDestination(t *testing.T) {
+	in := func(weight int) intent.Intent {
+		in := withHeaders(header("beta", exact("x-beta", "yes")))
+		in.Stable, in.Canary, in.Alternating, in.CanaryShare = service("pong"), service("ping"), true, weight
+		return in
+	}
+	moved := object(t, table("  defaultDestination: {ref: {name: ping}}\n  http: [{name: all, forwardTo: {pathRewrite: /}}]\n"))
+	for _, weight := range []int{0, 10, 100, 0} {
+		once := after(t, moved, in(weight))
+		if moved = after(t, once, in(weight)); !same(moved.JSON, once.JSON) {
+			t.Errorf("at %d the first call makes it\n%s\nand the second\n%s", weight, asYAML(once.JSON), asYAML(moved.JSON))
+		}
+	}
+}
+
 // A managed route is never the source of another, though it carries its source's labels.
 func TestManagedRoutesAreNotSelected(t *testing.T) {
 	in := withHeaders(header("beta", exact("x-beta", "yes")))
