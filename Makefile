@@ -18,8 +18,8 @@ test: assets ## all tests: unit, property (1,000 cases each), integration and en
 unit: ## the quick tests, which need no assets; property tests with 20 cases each
 	@TESTBED=off go test -short $$(go list ./... | grep -v 'test/e2e\|test/testbed')
 
-soak: ## the property tests of the plan with 20,000 new cases each, for half an hour
-	go test ./pkg/gloo ./pkg/engine ./pkg/split -rapid.checks=20000 -timeout 2h
+soak: ## the property tests of plan and plugin with 20,000 new cases each, for half an hour
+	go test ./pkg/gloo ./pkg/engine ./pkg/plugin ./pkg/split -rapid.checks=20000 -timeout 2h
 
 lint: ## gofmt, go vet and golangci-lint, which is built the first time, for some four minutes
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "gofmt: $$unformatted"; exit 1; }

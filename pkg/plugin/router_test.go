@@ -1,9 +1,7 @@
 package plugin_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/gob"
 	"encoding/json"
 	"errors"
 	"io"
@@ -37,14 +35,7 @@ func rollout(t *testing.T, name, block string) *v1alpha1.Rollout {
 		StableService: "web", CanaryService: "web-canary",
 		TrafficRouting: &v1alpha1.RolloutTrafficRouting{Plugins: map[string]json.RawMessage{name: raw}},
 	}
-	pipe, received := &bytes.Buffer{}, &v1alpha1.Rollout{}
-	if err := gob.NewEncoder(pipe).Encode(sent); err != nil {
-		t.Fatal(err)
-	}
-	if err := gob.NewDecoder(pipe).Decode(received); err != nil {
-		t.Fatal(err)
-	}
-	return received
+	return overRPC(sent)
 }
 
 func router(options plugin.Options) *plugin.Router {

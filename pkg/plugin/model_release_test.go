@@ -1,0 +1,175 @@
+package plugin_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/argoproj/argo-rollouts/pkg/apis/rollouts/v1alpha1"
+	"github.com/argoproj/argo-rollouts/rollout/trafficrouting"
+	"k8s.io/utils/ptr"
+	"pgregory.net/rapid"
+
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/plugin"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/split"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/gateway"
+)
+
+// release is a Rollout with its block.
+type release struct {
+	*controlled
+	// table is the name of the selected table; "" for both. main says that only routes labelled as main are selected.
+	table string
+	main  bool
+	// clearedAt is the version at which this process of the plugin last removed the managed routes.
+	clearedAt int
+	// changed says that, since a weight was last set and noted in the status, the Rollout came to name other routes or
+	// services, or the controller ended in between; forgotten says that annotations were lost. Both at once are too much:
+	// nothing tells then what an entry under another name was.
+	changed, forgotten bool
+}
+
+// own are the names of every destination that the Rollout may ever call its own.
+func (r *release) own() []string {
+	return []string{r.ro.Name, r.ro.Name + "-canary", r.ro.Name + "-canary2", r.ro.Name + "-exp"}
+}
+
+func (r *release) owns(name string) bool { return slices.Contains(r.own(), name) }
+
+func drawStrategy(t *rapid.T, name string, pingPong bool) *v1alpha1.CanaryStrategy {
+	canary := &v1alpha1.CanaryStrategy{
+		StableService: name, CanaryService: name + "-canary", DynamicStableScale: rapid.IntRange(0, 3).Draw(t, "dynamicStableScale") == 0,
+		TrafficRouting: &v1alpha1.RolloutTrafficRouting{ManagedRoutes: []v1alpha1.MangedRoutes{{Name: "first"}, {Name: "second"}}},
+	}
+	if rapid.IntRange(0, 3).Draw(t, "maxTrafficWeight") == 0 {
+		canary.TrafficRouting.MaxTrafficWeight = new(int32(1000))
+	}
+	if pingPong {
+		canary.StableService, canary.CanaryService = "", ""
+		canary.PingPong = &v1alpha1.PingPongSpec{PingService: name, PongService: name + "-canary"}
+	}
+	canary.Steps = drawSteps(t, ptr.Deref(canary.TrafficRouting.MaxTrafficWeight, 100))
+	return canary
+}
+
+func drawSteps(t *rapid.T, maxWeight int32) []v1alpha1.CanaryStep {
+	n := rapid.SampledFrom([]int{0, 2, 3, 4, 5, 6}).Draw(t, "steps")
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) v1alpha1.CanaryStep {
+		switch rapid.SampledFrom([]string{"weight", "weight", "pause", "pause", "header", "header", "scale", "experiment"}).Draw(t, "step") {
+		case "weight":
+			percent := rapid.SampledFrom([]int32{0, 1, 10, 50, 99, 100}).Draw(t, "weight")
+			return v1alpha1.CanaryStep{SetWeight: new(percent * maxWeight / 100)}
+		case "pause":
+			return v1alpha1.CanaryStep{Pause: &v1alpha1.RolloutPause{}}
+		case "scale":
+			return v1alpha1.CanaryStep{SetCanaryScale: &v1alpha1.SetCanaryScale{Weight: new(int32(50))}}
+		case "experiment":
+			return v1alpha1.CanaryStep{Experiment: &v1alpha1.RolloutExperimentStep{Templates: []v1alpha1.RolloutExperimentTemplate{{Name: "exp", Weight: new(maxWeight / 5)}}}}
+		default:
+			return v1alpha1.CanaryStep{SetHeaderRoute: &v1alpha1.SetHeaderRoute{
+				Name:  rapid.SampledFrom([]string{"first", "second"}).Draw(t, "name"),
+				Match: rapid.SliceOfN(rapid.SampledFrom(headerMatches), 0, 2).Draw(t, "match"),
+			}}
+		}
+	}), n, n).Draw(t, "steps")
+}
+
+var headerMatches = []v1alpha1.HeaderRoutingMatch{
+	{HeaderName: "who", HeaderValue: &v1alpha1.StringMatch{Exact: "a"}},
+	{HeaderName: "who", HeaderValue: &v1alpha1.StringMatch{Prefix: "a"}},
+	{HeaderName: "who", HeaderValue: &v1alpha1.StringMatch{Regex: "b|c"}},
+	{HeaderName: "team", HeaderValue: &v1alpha1.StringMatch{Exact: "x"}},
+}
+
+// selectAnew draws the block's selectors.
+func (r *release) selectAnew(t *rapid.T) {
+	r.table = rapid.SampledFrom([]string{"", "", "demo", "more"}).Draw(t, "table")
+	r.main = rapid.IntRange(0, 2).Draw(t, "main") == 0
+	r.setBlock()
+}
+
+func (r *release) setBlock() {
+	block := tree{"routeTableSelector": tree{"labels": tree{"app": "shop"}}}
+	if r.table != "" {
+		block["routeTableSelector"] = tree{"name": r.table}
+	}
+	if r.main {
+		block["routeSelector"] = tree{"labels": tree{"part": "main"}}
+	}
+	r.canary().TrafficRouting.Plugins = map[string]json.RawMessage{plugin.Names[0]: asJSON(block)}
+	r.touch()
+}
+
+// isSource reports whether the Rollout selects a route of a table, and the route forwards to it.
+func (r *release) isSource(tb *table, route *gateway.Route) bool {
+	if r.table != "" && r.table != tb.name || r.main && route.Labels["part"] != "main" {
+		return false
+	}
+	stable, canary := trafficrouting.GetStableAndCanaryServices(r.ro, true)
+	_, listed := route.Spread()[stable]
+	if _, other := route.Spread()[canary]; other && trafficrouting.IsPingPongEnabled(r.ro) {
+		listed = true
+	}
+	return listed
+}
+
+// headers returns the header matches, of all managed routes together, that the steps up to now ask for.
+func (r *release) headers() []v1alpha1.HeaderRoutingMatch {
+	status := r.ro.Status
+	if r.ro.Annotations["rollout.argoproj.io/revision"] == "1" || status.Abort || status.PromoteFull || !r.isUpdating() || r.clearedAt == r.version {
+		return nil
+	}
+	byName := map[string][]v1alpha1.HeaderRoutingMatch{}
+	_, index := r.step()
+	for i, step := range r.canary().Steps {
+		if step.SetHeaderRoute != nil && i <= index {
+			byName[step.SetHeaderRoute.Name] = step.SetHeaderRoute.Match
+		}
+	}
+	return append(byName["first"], byName["second"]...)
+}
+
+// fitsAny reports whether a request fits one of the matches.
+func fitsAny(matches []v1alpha1.HeaderRoutingMatch, req *http.Request) bool {
+	return slices.ContainsFunc(matches, func(m v1alpha1.HeaderRoutingMatch) bool {
+		value := req.Header.Get(m.HeaderName)
+		switch {
+		case m.HeaderValue.Exact != "":
+			return value == m.HeaderValue.Exact
+		case m.HeaderValue.Prefix != "":
+			return strings.HasPrefix(value, m.HeaderValue.Prefix)
+		default:
+			return regexp.MustCompile("^(?:" + m.HeaderValue.Regex + ")$").MatchString(value)
+		}
+	})
+}
+
+// manages reports whether a managed route's label names the Rollout.
+func (r *release) manages(label string) bool { return strings.HasPrefix(label, r.ro.Name+"-") }
+
+// share returns what each of the Rollout's destinations is to get of a route.
+func (r *release) share(t *rapid.T, theirs *gateway.Route, result reconciled) map[string]int {
+	owned := 0.0
+	for _, name := range r.own() {
+		owned += theirs.Spread()[name]
+	}
+	stable, canary := trafficrouting.GetStableAndCanaryServices(r.ro, true)
+	names, shares := []string{stable, canary}, []int{int(r.max() - result.weight), int(result.weight)}
+	for _, a := range result.additional {
+		if a.ServiceName != "" {
+			names, shares = append(names, a.ServiceName), append(shares, int(a.Weight))
+			shares[0] -= int(a.Weight)
+		}
+	}
+	parts, err := split.Divide(int(owned), shares)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]int{}
+	for i, name := range names {
+		want[name] = parts[i]
+	}
+	return want
+}
