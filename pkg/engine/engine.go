@@ -51,6 +51,7 @@ type Engine struct {
 	Log     hclog.Logger
 
 	generations generations
+	turns       turns
 	// narrow says once that not every object can be listed.
 	narrow sync.Once
 }

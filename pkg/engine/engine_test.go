@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -325,6 +326,50 @@ func TestSetSaysWhenServicesCannotBeRead(t *testing.T) {
 	if want := "Service apps/web: the read failed"; err == nil || err.Error() != want || c.Writes > 0 {
 		t.Errorf("got %v, %d writes; want %s", err, c.Writes, want)
 	}
+}
+
+// A patch that no longer fits, because the route it is about moved meanwhile, is planned again.
+func TestPatchThatDoesNotFitAnyMore(t *testing.T) {
+	c := tables([3]string{"a", "x", web})
+	moves := 3
+	c.Meddle = func() {
+		if moves--; moves >= 0 {
+			c.Put([]byte(strings.Replace(string(c.Objects[0].JSON), `"http":[`, `"http":[{"redirect":{}},`, 1)))
+		}
+	}
+	if err := on(c).Set(context.Background(), canary(50), byName("a")); err != nil {
+		t.Fatal(err)
+	}
+	if c.Writes != 1 || !strings.Contains(string(c.Objects[0].JSON), `"weight":50`) {
+		t.Errorf("%d writes, %s", c.Writes, c.Objects[0].JSON)
+	}
+}
+
+// Of two Rollouts that share a table, one waits while the other writes, and then plans on what that has written.
+func TestRolloutsTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := tables([3]string{"a", "x", "{ref: {name: web}, weight: 50}, {ref: {name: api}, weight: 50}"})
+		c.Services["api-canary"] = c.Services["web-canary"]
+		e, api := on(c), canary(50)
+		api.Owner, api.Stable.Name, api.Canary.Name = "apps/api", "api", "api-canary"
+		second, patches := make(chan error, 1), 0
+		c.Meddle = func() {
+			if patches++; patches > 1 {
+				return
+			}
+			go func() { second <- e.Set(t.Context(), api, byName("a")) }()
+			synctest.Wait() // until it has nothing to do but wait
+			if patches > 1 {
+				t.Error("the second wrote while the first one did")
+			}
+		}
+		if err := errors.Join(e.Set(t.Context(), canary(50), byName("a")), <-second); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.weights("a"); got != "web 25, api 25, web-canary 25, api-canary 25" || patches != 2 {
+			t.Errorf("%s after %d patches, want 2", got, patches)
+		}
+	})
 }
 
 func TestSetNoticesWhatIsChangedBack(t *testing.T) {

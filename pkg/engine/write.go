@@ -36,31 +36,24 @@ func (e *Engine) bring(ctx context.Context, api API, observed Object, selection 
 	return e.writePolicies(ctx, api, observed, plan, in)
 }
 
-// write makes one object what in wants. On a conflict it reads afresh and plans again.
+// write makes one object what in wants. If somebody changes it meanwhile, it reads afresh and plans again.
 func (e *Engine) write(ctx context.Context, api API, observed Object, selection Selection, in intent.Intent) error {
-	policies, known := observed.Policies, observed.PoliciesKnown
-	err := retry.RetryOnConflict(patience, func() error {
-		plan, err := MakePlan(api, observed, selection, in)
-		if err != nil || len(plan.Patch) == 0 {
-			return err
-		}
-		if err := e.checkServices(ctx, plan.NewServices, in); err != nil {
-			return fmt.Errorf("%s: %w", objectName(api, observed), err)
-		}
-		written, err := e.send(ctx, api, observed, plan)
-		if err == nil {
-			e.log(in, objectName(api, observed), plan)
-			written.Policies, written.PoliciesKnown = policies, known
-			return stillAsWritten(api, written, selection, in)
-		}
-		if apierrors.IsConflict(err) {
-			if fresh, getErr := e.Cluster.Get(ctx, api.Resource(), observed.Namespace, observed.Name); getErr != nil {
-				err = fmt.Errorf("%s: %w", objectName(api, observed), getErr)
-			} else {
-				observed = fresh
-				observed.Policies, observed.PoliciesKnown = policies, known
+	if plan, err := MakePlan(api, observed, selection, in); err != nil || len(plan.Patch) == 0 {
+		return err
+	}
+	give, stale, err := e.turns.take(ctx, objectName(api, observed))
+	if err != nil {
+		return fmt.Errorf("%s: it was being written for other Rollouts all the time; it will be tried again (%w)", objectName(api, observed), err)
+	}
+	defer give()
+	err = retry.RetryOnConflict(patience, func() error {
+		if stale {
+			if observed, err = e.afresh(ctx, api, observed); err != nil {
+				return err
 			}
 		}
+		err := e.writeOnce(ctx, api, observed, selection, in)
+		stale = apierrors.IsConflict(err)
 		return err
 	})
 	if apierrors.IsConflict(err) {
@@ -68,6 +61,47 @@ func (e *Engine) write(ctx context.Context, api API, observed Object, selection 
 			objectName(api, observed), patience.Steps, err)
 	}
 	return err
+}
+
+// writeOnce plans on an object as observed and sends the patch.
+func (e *Engine) writeOnce(ctx context.Context, api API, observed Object, selection Selection, in intent.Intent) error {
+	plan, err := MakePlan(api, observed, selection, in)
+	if err != nil || len(plan.Patch) == 0 {
+		return err
+	}
+	if err := e.checkServices(ctx, plan.NewServices, in); err != nil {
+		return fmt.Errorf("%s: %w", objectName(api, observed), err)
+	}
+	written, err := e.send(ctx, api, observed, plan)
+	if err != nil {
+		return e.explainRefusal(ctx, api, observed, err)
+	}
+	e.log(in, objectName(api, observed), plan)
+	written.Policies, written.PoliciesKnown = observed.Policies, observed.PoliciesKnown
+	return stillAsWritten(api, written, selection, in)
+}
+
+// afresh reads an object again. Its policies are still those that were found.
+func (e *Engine) afresh(ctx context.Context, api API, o Object) (Object, error) {
+	fresh, err := e.Cluster.Get(ctx, api.Resource(), o.Namespace, o.Name)
+	if err != nil {
+		return o, fmt.Errorf("%s: %w", objectName(api, o), err)
+	}
+	fresh.Policies, fresh.PoliciesKnown = o.Policies, o.PoliciesKnown
+	return fresh, nil
+}
+
+// explainRefusal tells a conflict from a patch that is refused for what it says. The API server applies a patch before it
+// compares versions, so one that was planned on an older object may not fit and be called invalid: that is a conflict too.
+func (e *Engine) explainRefusal(ctx context.Context, api API, planned Object, err error) error {
+	if !apierrors.IsInvalid(err) {
+		return err
+	}
+	fresh, getErr := e.afresh(ctx, api, planned)
+	if getErr != nil || fresh.ResourceVersion == planned.ResourceVersion {
+		return err
+	}
+	return apierrors.NewConflict(api.Resource().GroupResource(), planned.Name, err)
 }
 
 // stillAsWritten fails if an object that was just written is not as it was to be: something in the API server's way, such
