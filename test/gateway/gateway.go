@@ -74,7 +74,7 @@ type Gateway struct {
 
 	mu       sync.Mutex
 	streams  []net.Listener
-	mirrored map[string]Mirrored // by policy
+	mirrored map[cache.ObjectName]*Mirrored // by policy
 }
 
 // Start begins to serve. The tables that exist are served after the delay.
@@ -89,7 +89,7 @@ func Start(ctx context.Context, config *rest.Config, o Options) (*Gateway, error
 	if err != nil {
 		return nil, err
 	}
-	g := &Gateway{options: o, mirrored: map[string]Mirrored{}}
+	g := &Gateway{options: o, mirrored: map[cache.ObjectName]*Mirrored{}}
 	if g.dynamic, err = dynamic.NewForConfig(config); err != nil {
 		return nil, err
 	}

@@ -1,8 +1,9 @@
 package gateway
 
 import (
-	"maps"
 	"net/http"
+
+	"k8s.io/client-go/tools/cache"
 )
 
 // Mirrored counts what a MirrorPolicy has made of requests, from when the gateway was started.
@@ -16,19 +17,34 @@ type Mirrored struct {
 	Lines    map[string]int // by method and path, as they reached the gateway: "GET /demo/x"
 }
 
-// Mirrored counts for one policy, which may be gone meanwhile. A request is counted before it is answered.
+// Mirrored counts for one policy, which may be gone meanwhile; or, if name is empty, for all of a namespace, so that a
+// request of a route that several select counts several times. A request is counted before it is answered.
 func (g *Gateway) Mirrored(namespace, name string) Mirrored {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	m := g.mirrored[namespace+"/"+name]
-	return Mirrored{m.Requests, m.Copies, clone(m.Versions), clone(m.Images), clone(m.Lines)}
+	sum := newMirrored()
+	for policy, m := range g.mirrored {
+		if policy.Namespace == namespace && (name == "" || name == policy.Name) {
+			sum.add(*m)
+		}
+	}
+	return *sum
 }
 
-// clone returns a map to write to, even of nil.
-func clone(counts map[string]int) map[string]int {
-	copied := map[string]int{}
-	maps.Copy(copied, counts)
-	return copied
+func newMirrored() *Mirrored {
+	return &Mirrored{Versions: map[string]int{}, Images: map[string]int{}, Lines: map[string]int{}}
+}
+
+func (m *Mirrored) add(other Mirrored) {
+	m.Requests += other.Requests
+	m.Copies += other.Copies
+	for _, counts := range []struct{ to, from map[string]int }{
+		{m.Versions, other.Versions}, {m.Images, other.Images}, {m.Lines, other.Lines},
+	} {
+		for key, n := range counts.from {
+			counts.to[key] += n
+		}
+	}
 }
 
 // mirror sends copies of a request that was forwarded where policies say. What answers them is ignored, as is what it
@@ -38,28 +54,28 @@ func (g *Gateway) mirror(policies []*Policy, d Decision, req *http.Request) {
 		if !p.selects(d.Table, d.Route, g.options.Cluster) {
 			continue
 		}
-		copied := p.copies(draw)
-		reached, found := version{}, false
-		if copied {
-			reached, found = g.resolve(p.Destination)
-		}
-		g.mu.Lock()
-		m := g.mirrored[p.String()]
-		if m.Lines == nil {
-			m = Mirrored{Versions: map[string]int{}, Images: map[string]int{}, Lines: map[string]int{}}
-		}
-		m.Requests++
-		if copied {
-			m.Copies++
-			m.Lines[req.Method+" "+req.URL.Path]++
-		}
-		if found {
-			m.Versions[reached.name]++
-			if reached.image != "" {
-				m.Images[reached.image]++
+		one := newMirrored()
+		one.Requests = 1
+		if p.copies(draw) {
+			one.Copies = 1
+			one.Lines[req.Method+" "+req.URL.Path] = 1
+			if reached, found := g.resolve(p.Destination); found {
+				one.Versions[reached.name] = 1
+				if reached.image != "" {
+					one.Images[reached.image] = 1
+				}
 			}
 		}
-		g.mirrored[p.String()] = m
-		g.mu.Unlock()
+		g.count(p, *one)
 	}
+}
+
+func (g *Gateway) count(p *Policy, one Mirrored) {
+	key := cache.NewObjectName(p.Namespace, p.Name)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.mirrored[key] == nil {
+		g.mirrored[key] = newMirrored()
+	}
+	g.mirrored[key].add(one)
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"testing"
 
+	"k8s.io/client-go/tools/cache"
+
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/testbed"
 )
 
@@ -237,11 +239,19 @@ spec:
 	}
 }
 
-func TestMirroredCannotBeWrittenTo(t *testing.T) {
-	g := &Gateway{mirrored: map[string]Mirrored{"a/b": {Requests: 2, Copies: 1, Lines: map[string]int{"GET /": 1}}}}
-	g.Mirrored("a", "b").Lines["GET /"] = 7
-	g.Mirrored("a", "c").Lines["GET /"] = 7
-	if got := g.Mirrored("a", "b"); got.Requests != 2 || got.Copies != 1 || got.Lines["GET /"] != 1 {
-		t.Errorf("%+v", got)
+func TestMirroredAddsUpANamespace(t *testing.T) {
+	g := &Gateway{mirrored: map[cache.ObjectName]*Mirrored{
+		{Namespace: "a", Name: "b"}: {Requests: 2, Copies: 1, Lines: map[string]int{"GET /": 1}},
+		{Namespace: "a", Name: "c"}: {Requests: 3, Copies: 3, Lines: map[string]int{"GET /": 3}},
+		{Namespace: "d", Name: "b"}: {Requests: 9, Copies: 9, Lines: map[string]int{"GET /": 9}},
+	}}
+	g.Mirrored("a", "b").Lines["GET /"] = 7 // does not reach the counts
+	for _, tt := range []struct {
+		namespace, name  string
+		requests, copies int
+	}{{"a", "b", 2, 1}, {"a", "", 5, 4}, {"d", "c", 0, 0}} {
+		if got := g.Mirrored(tt.namespace, tt.name); got.Requests != tt.requests || got.Copies != tt.copies || got.Lines["GET /"] != tt.copies {
+			t.Errorf("%s/%s: %+v", tt.namespace, tt.name, got)
+		}
 	}
 }

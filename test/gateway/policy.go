@@ -61,9 +61,6 @@ func DecodePolicy(obj *unstructured.Unstructured) (*Policy, error) {
 	return p, nil
 }
 
-// String is the name that messages use.
-func (p *Policy) String() string { return p.Namespace + "/" + p.Name }
-
 // selects reports whether the policy applies to a route: its labels, or those of its table, contain all that one of the
 // selectors asks for.
 func (p *Policy) selects(t *Table, r *Route, local string) bool {
