@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/argoproj/argo-rollouts/pkg/apis/rollouts/v1alpha1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,9 +21,9 @@ func headerStep(name, header, value string) v1alpha1.CanaryStep {
 	}}}
 }
 
-// withHeaderSteps returns a setup whose release begins with these steps, each of them followed by a pause, and goes on to
-// 50 and to all.
-func withHeaderSteps(s setup, steps ...v1alpha1.CanaryStep) setup {
+// withManagedSteps returns a setup whose release begins with these steps, each of them followed by a pause, and goes on to
+// 50 and to all. The canary has a pod before the first of them.
+func withManagedSteps(s setup, steps ...v1alpha1.CanaryStep) setup {
 	one := int32(1)
 	s.steps = []v1alpha1.CanaryStep{{SetCanaryScale: &v1alpha1.SetCanaryScale{Replicas: &one}}}
 	for _, step := range steps {
@@ -29,10 +31,20 @@ func withHeaderSteps(s setup, steps ...v1alpha1.CanaryStep) setup {
 	}
 	s.steps = append(s.steps, v1alpha1.CanaryStep{SetCanaryScale: &v1alpha1.SetCanaryScale{MatchTrafficWeight: true}})
 	s.steps = append(s.steps, stepsTo(50)...)
-	s.edit = func(spec *v1alpha1.RolloutSpec) {
-		spec.Strategy.Canary.TrafficRouting.ManagedRoutes = []v1alpha1.MangedRoutes{{Name: "beta"}, {Name: "gamma"}}
-	}
+	s.edit = managesRoutes
 	return s
+}
+
+func managesRoutes(spec *v1alpha1.RolloutSpec) {
+	spec.Strategy.Canary.TrafficRouting.ManagedRoutes = []v1alpha1.MangedRoutes{{Name: "beta"}, {Name: "gamma"}, {Name: "shadow"}}
+}
+
+// looksAgain makes the controller look at the Rollout, as it does by itself now and then.
+func (d *story) looksAgain() {
+	d.t.Helper()
+	d.EditRollout(d.name, func(ro *v1alpha1.Rollout) {
+		ro.Annotations["example.com/looked-at"] = time.Now().String()
+	})
 }
 
 // rests waits for the pause with this number, from 0, and for what is written then to be served.
@@ -57,11 +69,11 @@ func (d *story) servesWith(n int, path, header, value string, want shares) {
 	d.check(fmt.Sprintf("%s with %s: %s", path, header, value), want, answered(tally), n)
 }
 
-// soonServesWith waits until one request with a header is answered by an image, and then asks for more.
-func (d *story) soonServesWith(path, header, value, image string) {
+// soonServesWith waits until one request to /demo with a header is answered by an image, and then asks for more.
+func (d *story) soonServesWith(header, value, image string) {
 	d.t.Helper()
-	d.WaitUntil(fmt.Sprintf("%s with %s: %s from %s", path, header, value, image), func(ctx context.Context) (bool, error) {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+d.Namespace+".example.com"+path, http.NoBody)
+	d.WaitUntil(fmt.Sprintf("%s: %s from %s", header, value, image), func(ctx context.Context) (bool, error) {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+d.Namespace+".example.com/demo", http.NoBody)
 		if err != nil {
 			return false, err
 		}
@@ -70,14 +82,14 @@ func (d *story) soonServesWith(path, header, value, image string) {
 		return answer.Image == image, err
 	})
 	d.isServed()
-	d.servesWith(requests, path, header, value, shares{image: 100})
+	d.servesWith(requests, "/demo", header, value, shares{image: 100})
 }
 
 // A header step at weight 0: only requests with the header reach the canary, and only those that would have reached a
 // route to stable.
 func TestHeaderStepBeforeAnyWeight(t *testing.T) {
 	inBothShapes(t, func(t *testing.T, s setup) {
-		d := withHeaderSteps(s, headerStep("beta", "x-beta", "yes")).begin(t)
+		d := withManagedSteps(s, headerStep("beta", "x-beta", "yes")).begin(t)
 		d.release("web:2")
 		d.rests(0)
 		d.served(requestsAtZero, "/demo", shares{"web:1": 100, "web:2": 0})
@@ -101,7 +113,7 @@ func TestHeaderStepBeforeAnyWeight(t *testing.T) {
 func TestTwoHeaderRoutes(t *testing.T) {
 	t.Parallel()
 	gone := v1alpha1.CanaryStep{SetHeaderRoute: &v1alpha1.SetHeaderRoute{Name: "beta"}}
-	d := withHeaderSteps(setup{}, headerStep("beta", "x-user", "ann"), headerStep("gamma", "x-user", "bob"), gone).begin(t)
+	d := withManagedSteps(setup{}, headerStep("beta", "x-user", "ann"), headerStep("gamma", "x-user", "bob"), gone).begin(t)
 	d.release("web:2")
 	d.rests(0)
 	d.servesWith(requests, "/demo", "x-user", "ann", shares{"web:2": 100})
@@ -121,15 +133,25 @@ func TestTwoHeaderRoutes(t *testing.T) {
 }
 
 func TestAbortOfAHeaderStep(t *testing.T) {
-	inBothShapes(t, func(t *testing.T, s setup) {
-		d := withHeaderSteps(s, headerStep("beta", "x-beta", "yes")).begin(t)
-		d.release("web:2")
-		d.rests(0)
-		d.servesWith(requests, "/demo", "x-beta", "yes", shares{"web:2": 100})
-		d.Abort(d.name)
-		d.aborts()
-		d.servesWith(requests, "/demo", "x-beta", "yes", shares{"web:1": 100})
-	})
+	for _, tt := range []struct {
+		name, tables string
+		goOn         func(*story)
+	}{
+		{"at the step", "table-stable.yaml", func(*story) {}},
+		{"at a weight after it", "table-both.yaml", func(d *story) { d.promote(); d.reaches(50) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d := withManagedSteps(setup{tables: file(t, tt.tables)}, headerStep("beta", "x-beta", "yes")).begin(t)
+			d.release("web:2")
+			d.rests(0)
+			tt.goOn(d)
+			d.servesWith(requests, "/demo", "x-beta", "yes", shares{"web:2": 100})
+			d.Abort(d.name)
+			d.aborts()
+			d.servesWith(requests, "/demo", "x-beta", "yes", shares{"web:1": 100})
+		})
+	}
 }
 
 // A header route that was lost comes back without anybody asking for it.
@@ -140,7 +162,7 @@ func TestLostHeaderRouteComesBack(t *testing.T) {
 	}{
 		{"the only pod of the canary restarts", func(d *story) {
 			undo := d.SetPods("web:2", testbed.Unready())
-			d.soonServesWith("/demo", "x-beta", "yes", "web:1")
+			d.soonServesWith("x-beta", "yes", "web:1")
 			undo()
 		}},
 		{"the plugin is killed, and a tool puts the table back", func(d *story) {
@@ -151,23 +173,85 @@ func TestLostHeaderRouteComesBack(t *testing.T) {
 				table.Object["spec"] = d.tables[d.Key("demo")].DeepCopy().Object["spec"]
 			})
 			d.isServed()
-			d.EditRollout(d.name, func(ro *v1alpha1.Rollout) { // something that makes the controller look at the Rollout
-				ro.Annotations["example.com/looked-at"] = "yes"
-			})
+			d.looksAgain()
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			d := withHeaderSteps(setup{}, headerStep("beta", "x-beta", "yes")).begin(t)
+			d := withManagedSteps(setup{}, headerStep("beta", "x-beta", "yes")).begin(t)
 			d.release("web:2")
 			d.rests(0)
 			d.servesWith(requests, "/demo", "x-beta", "yes", shares{"web:2": 100})
 			tt.lose(d)
-			d.soonServesWith("/demo", "x-beta", "yes", "web:2")
+			d.soonServesWith("x-beta", "yes", "web:2")
 			d.promote()
 			d.reaches(50)
 			d.promote()
 			d.completes("web:2")
 		})
 	}
+}
+
+// While stable is short of a pod, the controller passes over the header step, and nobody asks for the route later.
+func TestHeaderStepWhileStableIsShortOfAPod(t *testing.T) {
+	t.Parallel()
+	s := withManagedSteps(setup{}, headerStep("beta", "x-beta", "yes"))
+	s.steps = slices.Insert(s.steps, 1, v1alpha1.CanaryStep{Pause: &v1alpha1.RolloutPause{}})
+	d := s.begin(t)
+	d.release("web:2")
+	d.WaitFor(d.name, testbed.PausedAt(1))
+	back := d.SetPods("web:1", testbed.AtMost(3)) // of 4
+	d.WaitFor(d.name, testbed.Condition{Name: "a pod short", Met: func(ro *v1alpha1.Rollout) bool {
+		return ro.Status.AvailableReplicas == 4 // of both versions
+	}})
+	d.promote()
+	d.WaitFor(d.name, testbed.AtStep(3))
+	back()
+	d.soonServesWith("x-beta", "yes", "web:2")
+	d.promote()
+	d.reaches(50)
+	d.promote()
+	d.completes("web:2")
+}
+
+// Whoever edits the steps begins at the first again; the header that was asked for before counts no more.
+func TestHeaderStepIsEditedAtAPause(t *testing.T) {
+	t.Parallel()
+	d := withManagedSteps(setup{}, headerStep("beta", "x-beta", "yes")).begin(t)
+	d.release("web:2")
+	d.rests(0)
+	d.servesWith(requests, "/demo", "x-beta", "yes", shares{"web:2": 100})
+
+	edited := withManagedSteps(setup{}, headerStep("gamma", "x-user", "ann")).steps
+	d.EditRollout(d.name, func(ro *v1alpha1.Rollout) { ro.Spec.Strategy.Canary.Steps = edited })
+	d.soonServesWith("x-user", "ann", "web:2")
+	d.rests(0)
+	d.servesWith(requests, "/demo", "x-beta", "yes", shares{"web:1": 100})
+	d.promote()
+	d.reaches(50)
+	d.servesWith(requests, "/demo", "x-user", "ann", shares{"web:2": 100})
+	d.promote()
+	d.completes("web:2")
+}
+
+// A GitOps tool puts the whole table back as it was written: weights, header route and annotation are gone. The next step
+// puts that right.
+func TestTableIsPutBackAfterAHeaderStep(t *testing.T) {
+	inBothShapes(t, func(t *testing.T, s setup) {
+		s.steps = append([]v1alpha1.CanaryStep{
+			{SetWeight: new(int32(10))}, headerStep("beta", "x-beta", "yes"), {Pause: &v1alpha1.RolloutPause{}},
+		}, stepsTo(50)...)
+		s.edit = managesRoutes
+		d := s.begin(t)
+		d.release("web:2")
+		d.reaches(10)
+		d.servesWith(requests, "/demo", "x-beta", "yes", shares{"web:2": 100})
+		d.Apply(s.tables)
+		d.promote()
+		d.reaches(50)
+		d.serves("/demo", shares{"web:1": 50, "web:2": 50})
+		d.servesWith(requests, "/demo", "x-beta", "yes", shares{"web:2": 100})
+		d.promote()
+		d.completes("web:2")
+	})
 }

@@ -27,7 +27,10 @@ import (
 // annotation is where tables remember what Rollouts hold on them, while a release is under way.
 const annotation = "rollouts.argoproj.io/traffic-weights"
 
-var tableKind = schema.GroupVersionKind{Group: "networking.gloo.solo.io", Version: "v2", Kind: "RouteTable"}
+var (
+	tableKind  = schema.GroupVersionKind{Group: "networking.gloo.solo.io", Version: "v2", Kind: "RouteTable"}
+	policyKind = schema.GroupVersionKind{Group: "trafficcontrol.policy.gloo.solo.io", Version: "v2", Kind: "MirrorPolicy"}
+)
 
 // setup is what a story begins with. The zero value is Rollout web with its Services and a table that lists stable only.
 type setup struct {
@@ -184,7 +187,7 @@ func (d *story) aborts() {
 	d.isAtRest()
 }
 
-// isServed waits until the gateway serves every table as it is now, and checks that Gloo would take each.
+// isServed waits until the gateway serves every table and policy as it is now, and checks that Gloo would take each.
 func (d *story) isServed() {
 	d.t.Helper()
 	for key := range d.tables {
@@ -199,6 +202,22 @@ func (d *story) isServed() {
 			d.t.Errorf("RouteTable %s: %v", key, err)
 		}
 	}
+	for _, policy := range d.policies() {
+		if _, err := gw.WaitPolicy(d.t.Context(), policy.GetNamespace(), policy.GetName(), gateway.Accepted); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+}
+
+// policies reads the MirrorPolicies of the story's namespace.
+func (d *story) policies() []unstructured.Unstructured {
+	d.t.Helper()
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(policyKind.GroupVersion().WithKind(policyKind.Kind + "List"))
+	if err := bed.Client.List(d.t.Context(), list, client.InNamespace(d.Namespace)); err != nil {
+		d.t.Fatal(err)
+	}
+	return list.Items
 }
 
 // isAtRest waits until every table is what people wrote, and is served as such.
@@ -208,9 +227,10 @@ func (d *story) isAtRest() {
 	d.isServed()
 }
 
-// isAsWritten waits until every table is what people wrote. Nothing of the plugin's is left in it.
+// isAsWritten waits until every table is what people wrote. Nothing of the plugin's is left in it or beside it.
 func (d *story) isAsWritten() {
 	d.t.Helper()
+	d.WaitUntil("no policy", func(context.Context) (bool, error) { return len(d.policies()) == 0, nil })
 	for key, written := range d.tables {
 		d.WaitUntil("RouteTable "+key.String()+" as it was written", func(context.Context) (bool, error) {
 			table := d.table(key)

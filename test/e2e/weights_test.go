@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/argoproj/argo-rollouts/pkg/apis/rollouts/v1alpha1"
@@ -106,6 +107,33 @@ func TestThirdRevision(t *testing.T) {
 		d.completes("web:3")
 		d.serves("/demo", shares{"web:3": 100})
 	})
+}
+
+// Ten times over, three versions arrive in quick succession, each in another state of the one before it. The header step is
+// the very first: the canary has no pod yet.
+func TestVersionsInQuickSuccession(t *testing.T) {
+	t.Parallel()
+	s := setup{steps: append([]v1alpha1.CanaryStep{headerStep("beta", "x-beta", "yes")}, stepsTo(10)...), edit: managesRoutes}
+	d := s.begin(t)
+	d.release("web:2")
+	d.reaches(10)
+	d.servesWith(requests, "/demo", "x-beta", "yes", shares{"web:2": 100})
+	for n := range 10 {
+		for i, state := range []testbed.Condition{testbed.AtStep(0), testbed.CanaryWeight(10), testbed.PausedAt(2)} {
+			d.release(fmt.Sprintf("web:%d-%d", n, i))
+			if n%3 == i {
+				d.WaitFor(d.name, testbed.Updating, state)
+			}
+		}
+		d.WaitFor(d.name, testbed.Updating) // else what comes now were for the version before
+		if n%2 == 0 {
+			d.PromoteFull(d.name)
+			d.completes(fmt.Sprintf("web:%d-2", n))
+		} else {
+			d.Abort(d.name)
+			d.aborts()
+		}
+	}
 }
 
 // Whoever goes back to the stable version in the middle of a release is back at once.
