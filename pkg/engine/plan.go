@@ -2,7 +2,6 @@ package engine
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -11,21 +10,6 @@ import (
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
 )
-
-// Object is an object of a routing API as the API server sent it.
-type Object struct {
-	Namespace, Name string
-	UID             string
-	ResourceVersion string
-	Generation      int64
-	Labels          map[string]string
-	Annotations     map[string]string
-	// JSON is the whole object.
-	JSON json.RawMessage
-	// Policies are those of the Rollout in question beside the object, if they were looked for: PoliciesKnown.
-	Policies      []Object
-	PoliciesKnown bool
-}
 
 // Selection says which routes of an object a Rollout moves.
 type Selection struct {

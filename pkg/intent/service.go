@@ -10,6 +10,8 @@ import (
 // Service is what has to be known of a Service before traffic is sent to it.
 type Service struct {
 	Ports []ServicePort
+	// Assumed says that nothing is known of the Service, and that it is taken to have the port that is asked for.
+	Assumed bool
 }
 
 // ServicePort is one port of a Service.
@@ -22,6 +24,9 @@ type ServicePort struct {
 
 // Find returns the Service's port that a route names, or its only one if port is nil.
 func (s Service) Find(port *config.Port) (found ServicePort, ok bool) {
+	if s.Assumed {
+		return ServicePort{}, true
+	}
 	for _, p := range s.Ports {
 		if port != nil && (port.Number == p.Number || port.Name != "" && port.Name == p.Name) {
 			return p, true

@@ -171,18 +171,9 @@ func path(resource schema.GroupVersionResource, namespace, name string) []string
 }
 
 func decode(raw json.RawMessage) (engine.Object, error) {
-	head := metav1.PartialObjectMetadata{}
-	if err := json.Unmarshal(raw, &head); err != nil {
-		return engine.Object{}, fmt.Errorf("the API server's answer cannot be read: %w", err)
+	o, err := engine.ReadObject(raw)
+	if err != nil {
+		return o, fmt.Errorf("the API server's answer cannot be read: %w", err)
 	}
-	return engine.Object{
-		Namespace:       head.Namespace,
-		Name:            head.Name,
-		UID:             string(head.UID),
-		Generation:      head.Generation,
-		ResourceVersion: head.ResourceVersion,
-		Labels:          head.Labels,
-		Annotations:     head.Annotations,
-		JSON:            raw,
-	}, nil
+	return o, nil
 }

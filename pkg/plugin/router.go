@@ -4,9 +4,7 @@ package plugin
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -241,30 +239,10 @@ func (r *Router) call(ro *v1alpha1.Rollout, weight int32, additional []v1alpha1.
 
 // block finds and decodes the plugin's block in ro, and returns the name it stands under.
 func (r *Router) block(ro *v1alpha1.Rollout) (string, *config.Config, error) {
-	if ro.Spec.Strategy.Canary == nil || ro.Spec.Strategy.Canary.TrafficRouting == nil {
-		return "", nil, errors.New("the Rollout has no spec.strategy.canary.trafficRouting")
-	}
-	names := Names
 	if r.options.Name != "" {
-		names = []string{r.options.Name}
+		return config.Of(ro, r.options.Name)
 	}
-	plugins := ro.Spec.Strategy.Canary.TrafficRouting.Plugins
-	for _, name := range names {
-		raw, found := plugins[name]
-		if !found {
-			continue
-		}
-		block, err := config.Decode(raw)
-		if err != nil {
-			return "", nil, fmt.Errorf("%s: %w", name, err)
-		}
-		return name, block, nil
-	}
-	if len(plugins) == 0 {
-		return "", nil, errors.New("the Rollout has no spec.strategy.canary.trafficRouting.plugins")
-	}
-	return "", nil, fmt.Errorf("the Rollout has no block %s in spec.strategy.canary.trafficRouting.plugins, only %s; rename it, or set the plugin's flag --name",
-		strings.Join(names, " or "), strings.Join(slices.Sorted(maps.Keys(plugins)), ", "))
+	return config.Of(ro, Names...)
 }
 
 // targets returns the objects that the block selects.
