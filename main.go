@@ -11,6 +11,8 @@ import (
 	goplugin "github.com/hashicorp/go-plugin"
 	"github.com/spf13/cobra"
 
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/internal/cli"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/kube"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/plugin"
 )
@@ -23,10 +25,11 @@ var handshake = goplugin.HandshakeConfig{
 }
 
 func main() {
-	if err := command().Execute(); err != nil {
+	err := command().Execute()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(2)
 	}
+	os.Exit(cli.ExitCode(err))
 }
 
 func command() *cobra.Command {
@@ -50,14 +53,42 @@ trafficRouterPlugins, and put its flags there under args.`,
 			return serve(options, level)
 		},
 	}
-	flags := c.Flags()
+	flags := c.PersistentFlags()
 	flags.StringVar(&options.Name, "name", options.Name,
 		"name that the plugin is registered by, which is its block's name in Rollouts (default: as the path that the controller starts it by tells, else any of the known names)")
 	flags.StringVar(&options.Bounds.Cluster, "cluster", "", "name of this cluster on tables that several clusters' Rollouts share, and in their destinations")
 	flags.StringSliceVar(&options.Bounds.DestinationNamespaces, "destination-namespaces", nil, "namespaces in which Rollouts may name destinations of a kind other than SERVICE (default: any)")
 	flags.StringSliceVar(&options.RouteNamespaces, "route-namespaces", nil, "namespaces in which Rollouts may name RouteTables (default: any)")
-	flags.StringVar(&level, "log-level", level, "least level that is logged: trace, debug, info, warn or error")
+	c.Flags().StringVar(&level, "log-level", level, "least level that is logged: trace, debug, info, warn or error")
+	c.AddCommand(cli.Preview(func() cli.Plugin { return asked(options) }), cli.Version())
 	return c
+}
+
+// asked returns the plugin as subcommands use it.
+func asked(options plugin.Options) cli.Plugin {
+	names := plugin.Names
+	if options.Name != "" {
+		names = []string{options.Name}
+	}
+	return cli.Plugin{
+		Names:   names,
+		Bounds:  options.Bounds,
+		Connect: client,
+		Router: func(cluster engine.Cluster) rpc.TrafficRouterPlugin {
+			options.Log = hclog.NewNullLogger()
+			options.Connect = func() (plugin.Connection, error) { return plugin.Connection{Cluster: cluster}, nil }
+			return plugin.NewRouter(options)
+		},
+	}
+}
+
+// client returns a client of the cluster that this process is to use. It sends nothing yet.
+func client() (*kube.Client, error) {
+	config, err := kube.Config()
+	if err != nil {
+		return nil, err
+	}
+	return kube.NewClient(config)
 }
 
 // serve answers the controller until it goes away.
@@ -67,11 +98,7 @@ func serve(options plugin.Options, level string) error {
 	}
 	options.Log = hclog.New(&hclog.LoggerOptions{Level: hclog.LevelFromString(level), Output: os.Stderr, JSONFormat: true})
 	options.Connect = func() (plugin.Connection, error) {
-		config, err := kube.Config()
-		if err != nil {
-			return plugin.Connection{}, err
-		}
-		client, err := kube.NewClient(config)
+		client, err := client()
 		if err != nil {
 			return plugin.Connection{}, err
 		}

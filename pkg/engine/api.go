@@ -24,10 +24,9 @@ type API interface {
 	Spell(source Entry, to intent.Destination) (map[string]any, error)
 	// MayBeMarked reports, without decoding it, whether an object may hold an entry with that mark.
 	MayBeMarked(object json.RawMessage) bool
-	// ManagedRoute returns a new route with this name and these further labels, in the API's JSON: like source, but for the
-	// requests only that fit one of the matches, which go to these destinations; none: to the default one. It returns nil if
-	// no request that reaches source can fit, and fails if the API cannot state a match.
-	ManagedRoute(source Route, destinations []json.RawMessage, matches []intent.RequestMatch, name string, labels map[string]string) (json.RawMessage, error)
+	// SpellRoute returns a new route, in the API's JSON: like source, but for what m says. It returns nil if no request that
+	// reaches source can fit, and fails if the API cannot state a match.
+	SpellRoute(source Route, m ManagedRoute) (json.RawMessage, error)
 	// Policies is the kind of the objects by which the API mirrors traffic.
 	Policies() PolicyKind
 	// MirrorPolicy returns the spec of such a policy: of the requests of routes with these labels, a percentage is sent to a
@@ -36,6 +35,17 @@ type API interface {
 	// Acceptance returns what the control plane says of an object.
 	Acceptance(object json.RawMessage) (Acceptance, error)
 	Arithmetic
+}
+
+// ManagedRoute is a route that is to be made from a source route.
+type ManagedRoute struct {
+	Name string
+	// Labels are those that it has beside its source's.
+	Labels map[string]string
+	// Matches are alternatives: it takes the source's requests that fit any of them.
+	Matches []intent.RequestMatch
+	// Destinations are where those go, in the API's JSON; none: to the default destination.
+	Destinations []json.RawMessage
 }
 
 // PolicyKind is a kind of policies and where the API server keeps them.

@@ -120,18 +120,20 @@ func (p *planner) managedRoutesOf(rp routePlan, object string, names map[string]
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", source.Place, err)
 		}
-		labels, destinations := map[string]string{OwnerLabel: ownerLabelValue(p.in.Owner)}, []json.RawMessage{entry}
+		route := ManagedRoute{
+			Name: name, Labels: map[string]string{OwnerLabel: ownerLabelValue(p.in.Owner)}, Matches: m.Matches, Destinations: []json.RawMessage{entry},
+		}
 		policy := Policy{}
 		if m.Mirror != nil {
 			if policy, err = p.mirrorPolicy(object, m, entry); err == nil {
-				labels[MirrorLabel] = policy.Name
-				destinations, err = rp.spelt()
+				route.Labels[MirrorLabel] = policy.Name
+				route.Destinations, err = rp.spelt()
 			}
 			if err != nil {
 				return nil, fmt.Errorf("%s: managed route %q: %w", source.Place, m.Name, err)
 			}
 		}
-		raw, err := p.api.ManagedRoute(source, destinations, m.Matches, name, labels)
+		raw, err := p.api.SpellRoute(source, route)
 		if err != nil {
 			return nil, fmt.Errorf("%s: managed route %q: %w", source.Place, m.Name, err)
 		}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,10 +13,11 @@ import (
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
 )
 
-// withPolicies adds to an object the policies of the Rollout beside it. They are looked for only where the Rollout or the
-// object says that there may be some: where nothing is ever mirrored, neither the resource nor the right to it is needed.
+// withPolicies adds to an object the policies of the Rollout beside it. They are looked for only where the Rollout, the
+// object's annotation or a route of it says that there may be some: where nothing is ever mirrored, neither the resource nor
+// the right to it is needed.
 func (e *Engine) withPolicies(ctx context.Context, api API, o Object, in intent.Intent) (Object, error) {
-	remembered := recall(o.Annotations, in.Owner).mirrored
+	remembered := recall(o.Annotations, in.Owner).mirrored || bytes.Contains(o.JSON, []byte(MirrorLabel))
 	if !remembered && !in.MayMirror {
 		return o, nil
 	}

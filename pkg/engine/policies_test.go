@@ -113,6 +113,20 @@ func TestMirrorHeals(t *testing.T) {
 	}
 }
 
+// Without the annotation, and with steps that mirror no more, the mirror route still tells of its policy.
+func TestMirrorWithoutMemory(t *testing.T) {
+	c := tables([3]string{"a", "x", web})
+	if err := on(c).Set(context.Background(), mirroring(10, 35), byName("a")); err != nil {
+		t.Fatal(err)
+	}
+	c.Put([]byte(strings.Replace(string(c.Objects[0].JSON), engine.Annotation, "somebody/else", 1)))
+	in := canary(0)
+	in.Used = []intent.Destination{in.Canary}
+	if err := on(c).Set(context.Background(), in, byName("a")); err != nil || state(t, c) != "all" {
+		t.Errorf("%v; left: %s", err, state(t, c))
+	}
+}
+
 // Where the policies of a Rollout cannot be deleted, all else is done, and Verify says what is left until it is gone.
 func TestPolicyThatMayNotBeDeleted(t *testing.T) {
 	c := tables([3]string{"a", "x", web})

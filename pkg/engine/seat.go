@@ -96,7 +96,7 @@ func (p *planner) made(r Route, e Entry, was spelling) bool {
 		return !listed && (e.Marked || len(e.Subset) > 0)
 	}
 	mine := p.memory.mine
-	return e.Marked && p.credible(r, e) && (mine == nil || mine.role(e) != roleForeign)
+	return e.Marked && p.credible(r, e) && (mine == nil || mine.role(e) != roleForeign || p.wasUsed(e))
 }
 
 // credible reports whether a marked entry of a route must be the plugin's. Somebody else may spell what is the mark on

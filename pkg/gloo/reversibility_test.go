@@ -116,6 +116,32 @@ func TestPingPongAnnotationLost(t *testing.T) {
 	}
 }
 
+// A record that was written after the annotation was lost tells of some routes only; the others are known without it.
+func TestPingPongAnnotationLostInPart(t *testing.T) {
+	in := canary(0)
+	in.Alternating, in.Used = true, []intent.Destination{in.Canary, in.Stable}
+	observed := object(t, `
+metadata: {namespace: apps, name: demo, annotations: {rollouts.argoproj.io/traffic-weights: '{"apps/web":{"roles":{"apps/web-canary":"stable"},"held":[{"was":{},"routes":["http/1/one"]}],"atRest":true}}'}}
+spec:
+  defaultDestination: {ref: {name: web}}
+  http: [{name: one, forwardTo: {destinations: [{ref: {name: web-canary}, subset: {}, weight: 100}]}}]
+  tls: [{forwardTo: {destinations: [{ref: {name: web-canary}}, {ref: {name: web}, subset: {}, weight: 100}]}}]
+`)
+	selection := engine.Selection{Routes: &config.RouteSelector{Name: "one"}}
+	for range 2 {
+		plan, err := engine.MakePlan(gloo.RouteTables{}, observed, selection, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		moved := apply(t, observed, plan.Patch)
+		again, err := engine.MakePlan(gloo.RouteTables{}, moved, selection, in)
+		if err != nil || len(again.Patch) > 0 {
+			t.Fatalf("second plan %v, %v\nafter %v", again.Patch, err, plan.Patch)
+		}
+		observed = moved
+	}
+}
+
 func TestTwoRolloutsNeverHoldTheSameDestination(t *testing.T) {
 	first := after(t, object(t, route(web)), canary(10))
 	other := canary(50)

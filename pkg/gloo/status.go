@@ -16,7 +16,8 @@ import (
 type statusView struct {
 	Kind string `json:"kind"`
 	Spec struct {
-		FailureMode string `json:"failureMode"`
+		FailureMode string            `json:"failureMode"`
+		Hosts       []json.RawMessage `json:"hosts"`
 	} `json:"spec"`
 	Status struct {
 		Common struct {
@@ -72,14 +73,16 @@ func (RouteTables) Acceptance(object json.RawMessage) (engine.Acceptance, error)
 	return a, nil
 }
 
-// meanwhile says what traffic gets while an object is not accepted: of a table, by its failureMode (RouteTable API
-// reference).
+// meanwhile says what traffic gets while an object is not accepted: of a table, by its failureMode, which tables that are
+// delegated to, and have no hosts, take from their parent (RouteTable API reference).
 func (v statusView) meanwhile() string {
 	switch {
 	case v.Kind == RouteTables{}.Policies().Kind:
 		return "until that is mended, nothing is mirrored"
 	case v.Spec.FailureMode == "FREEZE_CONFIG":
 		return "until that is mended, requests are served as by the last table that was accepted"
+	case v.Kind == RouteTables{}.Kind() && len(v.Spec.Hosts) == 0:
+		return "until that is mended, its parent table's failureMode decides: requests to its faulty routes are answered with 500, or as by the last table that was accepted"
 	default:
 		return "until that is mended, requests to its faulty routes are answered with 500"
 	}

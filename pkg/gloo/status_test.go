@@ -27,6 +27,12 @@ func TestAcceptance(t *testing.T) {
 			engine.Acceptance{State: engine.Rejected, Message: "FAILED later", Meanwhile: frozen}},
 		{"unlicensed", "status: {common: {State: {approval: UNLICENSED}}}",
 			engine.Acceptance{State: engine.Rejected, Message: "UNLICENSED ", Meanwhile: replaced}},
+		{"a table that others delegate to", "{kind: RouteTable, spec: {http: []}, status: {common: {State: {approval: INVALID}}}}",
+			engine.Acceptance{State: engine.Rejected, Message: "INVALID ", Meanwhile: "until that is mended, its parent table's failureMode decides: requests to its faulty routes are answered with 500, or as by the last table that was accepted"}},
+		{"a table with hosts", "{kind: RouteTable, spec: {hosts: [a.example.com]}, status: {common: {State: {approval: INVALID}}}}",
+			engine.Acceptance{State: engine.Rejected, Message: "INVALID ", Meanwhile: replaced}},
+		{"a policy", "{kind: MirrorPolicy, status: {common: {State: {observedGeneration: 1, approval: INVALID, message: none}}}}",
+			engine.Acceptance{State: engine.Rejected, Generation: 1, Message: "INVALID none", Meanwhile: "until that is mended, nothing is mirrored"}},
 		{"a warning", "status: {common: {State: {approval: WARNING, message: odd}}}",
 			engine.Acceptance{State: engine.AcceptedWithWarning, Message: "odd", Meanwhile: replaced}},
 	} {

@@ -41,7 +41,7 @@ type Options struct {
 // Connection is what the router needs of a cluster.
 type Connection struct {
 	Cluster engine.Cluster
-	// Events is where Events of Rollouts go.
+	// Events is where Events of Rollouts go. Nil: nowhere.
 	Events record.EventSink
 }
 
@@ -277,7 +277,9 @@ func (r *Router) connected() (*engine.Engine, error) {
 			return nil, err
 		}
 		r.engine = &engine.Engine{Cluster: connection.Cluster, Log: r.options.Log}
-		r.recorder = newRecorder(connection.Events)
+		if connection.Events != nil {
+			r.recorder = newRecorder(connection.Events)
+		}
 	}
 	return r.engine, nil
 }

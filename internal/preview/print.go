@@ -1,0 +1,159 @@
+package preview
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/aymanbagabas/go-udiff"
+	"sigs.k8s.io/yaml"
+
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
+)
+
+// PrintTable writes a report for a person.
+func (r Report) PrintTable(w io.Writer) error {
+	fmt.Fprintf(w, "Rollout %s, block %s\n", r.Rollout, r.Block)
+	for _, table := range r.tables() {
+		fmt.Fprintf(w, "\nRouteTable %s\n", table)
+		tab := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+		fmt.Fprintln(tab, "STEP\tROUTE\tDESTINATIONS")
+		for _, step := range r.Steps {
+			title := step.title()
+			for _, route := range step.Routes {
+				if route.Table == table {
+					fmt.Fprintf(tab, "%s\t%s\t%s\n", title, route.Route, route)
+					title = ""
+				}
+			}
+		}
+		if err := tab.Flush(); err != nil {
+			return err
+		}
+	}
+	for _, step := range r.Steps {
+		if step.Error != "" {
+			fmt.Fprintf(w, "\nRefused at %s: %s\n", step.title(), step.Error)
+		}
+	}
+	printList(w, "Not moved:", r.NotMoved)
+	printList(w, "Notes:", r.Notes)
+	return nil
+}
+
+func printList(w io.Writer, title string, lines []string) {
+	if len(lines) > 0 {
+		fmt.Fprintf(w, "\n%s\n  %s\n", title, strings.Join(lines, "\n  "))
+	}
+}
+
+// tables returns the names of the tables that the release moves, in the order of their first route.
+func (r Report) tables() []string {
+	var names []string
+	seen := map[string]bool{}
+	for _, step := range r.Steps {
+		for _, route := range step.Routes {
+			if !seen[route.Table] {
+				seen[route.Table] = true
+				names = append(names, route.Table)
+			}
+		}
+	}
+	return names
+}
+
+func (s Step) title() string {
+	if s.Step == 0 {
+		return s.Name
+	}
+	return fmt.Sprintf("%d %s", s.Step, s.Name)
+}
+
+// String returns who gets what, as in "web 90, web-canary 10".
+func (r Route) String() string {
+	var texts []string
+	for _, s := range r.Destinations {
+		texts = append(texts, fmt.Sprintf("%s %.4g", s.Destination, s.Percent))
+	}
+	text := strings.Join(texts, ", ")
+	if r.Mirrors != "" {
+		text += "; mirrored by MirrorPolicy " + r.Mirrors
+	}
+	return text
+}
+
+// PrintJSON writes a report for a program.
+func (r Report) PrintJSON(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(r)
+}
+
+// PrintYAML writes the tables and policies of every moment, each moment under a comment that names it.
+func PrintYAML(w io.Writer, moments []Moment) error {
+	for _, m := range moments {
+		text, err := m.yaml()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "# %s\n%s", m.title(), text)
+	}
+	return nil
+}
+
+// PrintDiff writes what changes from each moment to the next.
+func PrintDiff(w io.Writer, moments []Moment) error {
+	before, name := "", ""
+	for i, m := range moments {
+		now, err := m.yaml()
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			fmt.Fprint(w, udiff.Unified(name, m.title(), before, now))
+		}
+		before, name = now, m.title()
+	}
+	return nil
+}
+
+func (m Moment) title() string { return Step{Step: m.Step, Name: m.Name}.title() }
+
+// yaml returns the moment's tables and policies, each after a line of three dashes.
+func (m Moment) yaml() (string, error) {
+	b := &strings.Builder{}
+	for _, objects := range [][]engine.Object{m.Tables, m.Policies} {
+		for _, o := range objects {
+			text, err := asYAML(o)
+			if err != nil {
+				return "", err
+			}
+			fmt.Fprintf(b, "---\n%s", text)
+		}
+	}
+	return b.String(), nil
+}
+
+// asYAML returns an object without what only the API server writes.
+func asYAML(o engine.Object) ([]byte, error) {
+	decoder := json.NewDecoder(bytes.NewReader(o.JSON))
+	decoder.UseNumber() // which may be too large for a float
+	tree := map[string]any{}
+	if err := decoder.Decode(&tree); err != nil {
+		return nil, err
+	}
+	if meta, isMap := tree["metadata"].(map[string]any); isMap {
+		for _, field := range []string{"resourceVersion", "managedFields", "generation", "uid", "creationTimestamp"} {
+			delete(meta, field)
+		}
+	}
+	delete(tree, "status")
+	raw, err := json.Marshal(tree)
+	if err != nil {
+		return nil, err
+	}
+	return yaml.JSONToYAML(raw)
+}
