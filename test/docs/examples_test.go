@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/plugin"
 )
 
@@ -95,36 +96,69 @@ func (d document) decode() (any, error) {
 	return into, nil
 }
 
-func TestExamplesDecodeStrictly(t *testing.T) {
-	seen := map[string]int{}
-	for _, d := range documents(t, "examples") {
-		t.Run(d.file+" "+d.kind, func(t *testing.T) {
-			object, err := d.decode()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if rollout, isRollout := object.(*v1alpha1.Rollout); isRollout {
-				checkBlock(t, rollout)
-			}
-		})
-		seen[d.kind]++
+// exampleFolders returns examples and its subfolders.
+func exampleFolders(t *testing.T) []string {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Join(root, "examples"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	for kind, want := range map[string]int{"Namespace": 1, "Service": 2, "VirtualGateway": 1, "RouteTable": 1, "Rollout": 1} {
-		if seen[kind] != want {
-			t.Errorf("examples/ has %d objects of kind %s, want %d", seen[kind], kind, want)
+	folders := []string{"examples"}
+	for _, entry := range entries {
+		if entry.IsDir() {
+			folders = append(folders, "examples/"+entry.Name())
+		}
+	}
+	return folders
+}
+
+func TestExamplesDecodeStrictly(t *testing.T) {
+	seen := map[string]string{}
+	for _, folder := range exampleFolders(t) {
+		for _, d := range documents(t, folder) {
+			t.Run(folder+" "+d.file+" "+d.kind, func(t *testing.T) {
+				object, err := d.decode()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if rollout, isRollout := object.(*v1alpha1.Rollout); isRollout {
+					checkBlock(t, rollout)
+				}
+			})
+			seen[folder] += "/" + d.kind
+		}
+	}
+	for folder, want := range map[string]string{
+		"examples":               "/Namespace/Rollout/RouteTable/Service/Service/VirtualGateway",
+		"examples/header-routes": "/Rollout",
+		"examples/mirroring":     "/Rollout",
+		"examples/subsets":       "/Rollout/RouteTable/Service",
+		"examples/verification":  "/Rollout/RouteTable",
+	} {
+		if seen[folder] != want {
+			t.Errorf("%s has %s, want %s", folder, seen[folder], want)
 		}
 	}
 }
 
-// checkBlock decodes the plugin's block as the plugin does.
+// checkBlock decodes the plugin's block as the plugin does, and works out what the Rollout wants after its last step.
 func checkBlock(t *testing.T, rollout *v1alpha1.Rollout) {
 	t.Helper()
 	block, found := rollout.Spec.Strategy.Canary.TrafficRouting.Plugins[plugin.Names[0]]
 	if !found {
 		t.Fatalf("no block %s", plugin.Names[0])
 	}
-	if _, err := config.Decode(block); err != nil {
-		t.Error(err)
+	c, err := config.Decode(block)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rollout.Annotations = map[string]string{"rollout.argoproj.io/revision": "2"}
+	rollout.Status = v1alpha1.RolloutStatus{StableRS: "one", CurrentPodHash: "two"}
+	for step := range int32(len(rollout.Spec.Strategy.Canary.Steps)) {
+		rollout.Status.CurrentStepIndex = &step
+		if _, err := intent.Of(rollout, c, intent.Bounds{}, 0, nil); err != nil {
+			t.Errorf("at step %d: %v", step, err)
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package docs
 
 import (
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -17,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
 )
 
 func read(t *testing.T, file string) string {
@@ -46,32 +46,94 @@ func yamlBlocks(text string) []block {
 	return blocks
 }
 
-// What the README tells to copy stands in a file, which is tested.
-func TestReadmeShowsFiles(t *testing.T) {
-	blocks := yamlBlocks(read(t, "README.md"))
-	if len(blocks) != 3 {
-		t.Errorf("%d YAML blocks, want 3", len(blocks))
+// pages are the texts that people read.
+func pages(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil || len(files) < 7 {
+		t.Fatalf("%d pages, %v", len(files), err)
 	}
-	for _, b := range blocks {
-		file := strings.TrimSuffix(strings.TrimPrefix(b.before, "<!-- "), " -->")
-		if !strings.Contains("\n"+read(t, file), "\n"+b.yaml+"\n") {
-			t.Errorf("%s does not hold\n%s", file, b.yaml)
+	all := []string{"README.md"}
+	for _, file := range files {
+		all = append(all, "docs/"+filepath.Base(file))
+	}
+	return all
+}
+
+// What a text tells to copy stands in a file, which is tested: the README shows parts, the other pages all of it. What a page
+// says that is seen in a cluster, a test sees. What else there is are blocks of the plugin and pieces for Argo CD.
+func TestPagesShowFiles(t *testing.T) {
+	shown := map[string]int{}
+	stories := read(t, "test/e2e/examples_test.go")
+	for _, page := range pages(t) {
+		for _, b := range yamlBlocks(read(t, page)) {
+			comment := strings.TrimSuffix(strings.TrimPrefix(b.before, "<!-- "), " -->")
+			switch {
+			case page == "docs/config.md":
+				decodeBlock(t, b.yaml)
+			case comment == "Argo CD":
+				decodeApplication(t, b.yaml)
+			case strings.HasPrefix(comment, "seen "):
+				if !strings.Contains(stories, strconv.Quote(filepath.Base(page))) || !strings.Contains(stories, strconv.Quote(comment)) {
+					t.Errorf("%s: no test sees what is %s", page, comment)
+				}
+			case page == "README.md":
+				if shown[page]++; !strings.Contains("\n"+read(t, comment), "\n"+b.yaml+"\n") {
+					t.Errorf("%s does not hold\n%s", comment, b.yaml)
+				}
+			default:
+				if shown[comment]++; read(t, comment) != b.yaml+"\n" {
+					t.Errorf("%s: %s is otherwise than\n%s", page, comment, b.yaml)
+				}
+			}
+		}
+	}
+	if shown["README.md"] < 6 {
+		t.Errorf("the README shows %d files, want 6 or more", shown["README.md"])
+	}
+	for _, folder := range exampleFolders(t) {
+		for _, d := range documents(t, folder) {
+			if file := folder + "/" + d.file; shown[file] != 1 && folder != "examples" {
+				t.Errorf("%s is shown %d times, want once", file, shown[file])
+			}
 		}
 	}
 }
 
-func TestConfigBlocksDecode(t *testing.T) {
-	blocks := yamlBlocks(read(t, "docs/config.md"))
-	if len(blocks) < 5 {
-		t.Errorf("%d YAML blocks, want 5 or more", len(blocks))
+// decodeBlock decodes a block as the plugin does.
+func decodeBlock(t *testing.T, text string) {
+	t.Helper()
+	raw, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, b := range blocks {
-		raw, err := yaml.YAMLToJSON([]byte(b.yaml))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := config.Decode(raw); err != nil {
-			t.Errorf("%v in\n%s", err, b.yaml)
+	if _, err := config.Decode(raw); err != nil {
+		t.Errorf("%v in\n%s", err, text)
+	}
+}
+
+// decodeApplication decodes part of an Application of Argo CD, as far as texts use it (its reference, Diffing Customization
+// and Sync Options).
+func decodeApplication(t *testing.T, text string) {
+	t.Helper()
+	application := struct {
+		Spec struct {
+			IgnoreDifferences []struct {
+				Group             string   `json:"group"`
+				Kind              string   `json:"kind"`
+				JQPathExpressions []string `json:"jqPathExpressions"`
+			} `json:"ignoreDifferences"`
+			SyncPolicy struct {
+				SyncOptions []string `json:"syncOptions"`
+			} `json:"syncPolicy"`
+		} `json:"spec"`
+	}{}
+	if err := yaml.UnmarshalStrict([]byte(text), &application); err != nil {
+		t.Errorf("%v in\n%s", err, text)
+	}
+	for _, names := range []string{engine.Annotation, engine.OwnerLabel} {
+		if !strings.Contains(text, strconv.Quote(names)) {
+			t.Errorf("nothing is said of %s in\n%s", names, text)
 		}
 	}
 }
@@ -184,8 +246,12 @@ func has(texts []string, message string) bool {
 }
 
 func TestLinksLeadSomewhere(t *testing.T) {
-	for _, file := range []string{"README.md", "docs/config.md", "docs/troubleshooting.md"} {
+	seen := map[string]bool{}
+	for _, file := range pages(t) {
 		for _, m := range regexp.MustCompile(`\]\(([^)]+)\)`).FindAllStringSubmatch(read(t, file), -1) {
+			if strings.HasPrefix(m[1], "https://") {
+				continue
+			}
 			path, anchor, _ := strings.Cut(m[1], "#")
 			target := filepath.Join(filepath.Dir(file), path)
 			if path == "" {
@@ -195,9 +261,25 @@ func TestLinksLeadSomewhere(t *testing.T) {
 				t.Errorf("%s: %v", file, err)
 				continue
 			}
-			if anchor != "" && !strings.Contains(strings.ToLower(read(t, target)), fmt.Sprintf("\n## %s\n", anchor)) {
+			seen[target] = true
+			if anchor != "" && !slices.Contains(anchors(read(t, target)), anchor) {
 				t.Errorf("%s: no heading for %s", file, m[1])
 			}
 		}
 	}
+	for _, page := range pages(t)[1:] {
+		if !seen[page] {
+			t.Errorf("nothing leads to %s", page)
+		}
+	}
+}
+
+// anchors returns what links to the headings of a text are called, as GitHub makes them.
+func anchors(text string) []string {
+	var all []string
+	for _, heading := range regexp.MustCompile("(?m)^#+ (.*)$").FindAllStringSubmatch(text, -1) {
+		words := regexp.MustCompile("[^a-z0-9 _-]").ReplaceAllString(strings.ToLower(heading[1]), "")
+		all = append(all, strings.ReplaceAll(words, " ", "-"))
+	}
+	return all
 }

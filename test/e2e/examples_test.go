@@ -1,0 +1,314 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/argoproj/argo-rollouts/pkg/apis/rollouts/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/gateway"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/testbed"
+)
+
+// What the examples are called.
+const (
+	exampleNamespace = "gloo-rollout-demo"
+	blue             = "argoproj/rollouts-demo:blue"
+	yellow           = "argoproj/rollouts-demo:yellow"
+)
+
+var exampleTable = client.ObjectKey{Namespace: "gloo-mesh", Name: "default"}
+
+// The manifests of examples/ do what docs/ says of them, as they stand: their names are fixed, so one story follows another.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	bed.For(t)                                                                             // or skip
+	mesh := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: exampleTable.Namespace}} // in a cluster, Gloo brings it
+	if err := bed.Client.Create(t.Context(), mesh); err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+	for _, story := range []struct {
+		folder string
+		tell   func(*testing.T)
+	}{
+		{"header-routes", exampleOfHeaderRoutes},
+		{"mirroring", exampleOfMirroring},
+		{"verification", exampleOfVerification},
+		{"subsets", exampleOfSubsets},
+	} {
+		t.Run(story.folder, story.tell)
+	}
+}
+
+// example applies the first example, brings it to rest at its own image, and applies those of a folder on top.
+func example(t *testing.T, folder string) *story {
+	t.Helper()
+	d := &story{Scope: bed.For(t), t: t, name: "demo", tables: map[client.ObjectKey]*unstructured.Unstructured{}}
+	d.Namespace = exampleNamespace
+	d.copies("examples")
+	seen := d.WaitFor(d.name, testbed.Condition{Name: "the spec that was applied", Met: func(ro *v1alpha1.Rollout) bool {
+		return testbed.Healthy.Met(ro) || testbed.Updating.Met(ro)
+	}})
+	if testbed.Updating.Met(seen) { // from what the story before ended with
+		d.PromoteFull(d.name)
+	}
+	d.completes(blue)
+	d.copies(filepath.Join("examples", folder))
+	return d
+}
+
+// copies applies what is in a folder, as kubectl does.
+func (d *story) copies(folder string) {
+	d.t.Helper()
+	files, err := filepath.Glob(filepath.Join(bed.Root, folder, "*.yaml"))
+	if err != nil || len(files) == 0 {
+		d.t.Fatalf("%s: %d files, %v", folder, len(files), err)
+	}
+	for _, file := range slices.Sorted(slices.Values(files)) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		for _, object := range d.Apply(string(text)) {
+			if object.GetKind() == tableKind.Kind {
+				d.tables[client.ObjectKeyFromObject(object)] = object
+			}
+		}
+	}
+}
+
+// answers sends n requests with these headers, and checks how many answers come from each image.
+func (d *story) answers(n int, url string, want shares, headers ...string) {
+	d.t.Helper()
+	req, err := http.NewRequest(http.MethodGet, url, http.NoBody)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	tally, err := gw.Share(d.t.Context(), n, req)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.check(fmt.Sprintf("%s %v", url, headers), want, tally.Images, n)
+}
+
+// shown returns a block of YAML that a page of docs/ shows under a comment.
+func shown(t *testing.T, page, comment string) map[string]any {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(bed.Root, "docs", page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile("(?s)<!-- " + regexp.QuoteMeta(comment) + " -->\n```yaml\n(.*?)\n```").FindSubmatch(text)
+	if m == nil {
+		t.Fatalf("%s shows nothing under %q", page, comment)
+	}
+	block := map[string]any{}
+	if err := yaml.Unmarshal(m[1], &block); err != nil {
+		t.Fatal(err)
+	}
+	return block
+}
+
+// isAsShown checks a part of an object against what a page shows; what the page leaves out is not compared.
+func (d *story) isAsShown(page, comment string, object map[string]any) {
+	d.t.Helper()
+	if err := equal(page+", "+comment, pruned(object, shown(d.t, page, comment)), shown(d.t, page, comment)); err != nil {
+		d.t.Error(err)
+	}
+}
+
+// pruned returns a JSON value with those fields alone that another one has as well. Lists stay whole.
+func pruned(value, like any) any {
+	fields, isObject := value.(map[string]any)
+	wanted, alike := like.(map[string]any)
+	if !isObject || !alike {
+		return plain(value)
+	}
+	kept := map[string]any{}
+	for name := range wanted {
+		if inner, found := fields[name]; found {
+			kept[name] = pruned(inner, wanted[name])
+		}
+	}
+	return kept
+}
+
+// plain returns a JSON value with its numbers as YAML gives them.
+func plain(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		all := map[string]any{}
+		for name, inner := range v {
+			all[name] = plain(inner)
+		}
+		return all
+	case []any:
+		all := make([]any, len(v))
+		for i, inner := range v {
+			all[i] = plain(inner)
+		}
+		return all
+	case int64:
+		return float64(v)
+	default:
+		return v
+	}
+}
+
+func exampleOfHeaderRoutes(t *testing.T) {
+	d := example(t, "header-routes")
+	const url = "http://demo.example.com/demo"
+	d.release(yellow)
+	d.WaitFor(d.name, testbed.PausedAt(2))
+	d.isServed()
+	d.isAsShown("header-routes.md", "seen at the first pause, in RouteTable gloo-mesh/default", d.table(exampleTable).Object)
+	d.answers(requestsAtZero, url, shares{blue: 100})
+	d.answers(requests, url, shares{blue: 100}, "x-beta", "no")
+	d.answers(requests, url, shares{yellow: 100}, "X-Beta", "yes")
+	d.answers(requests, url, shares{yellow: 100}, "user-agent", "beta-app/2.17")
+	d.answers(requests, url, shares{blue: 100}, "user-agent", "beta-app/27")
+	d.promote()
+	d.reaches(50)
+	d.answers(requests, url, shares{blue: 50, yellow: 50})
+	d.answers(requests, url, shares{yellow: 100}, "x-beta", "yes")
+	d.promote()
+	d.WaitFor(d.name, testbed.PausedAt(7))
+	d.isServed()
+	d.answers(requests, url, shares{blue: 50, yellow: 50}, "x-beta", "yes")
+	d.promote()
+	d.completes(yellow)
+}
+
+// mirrorPolicies returns the policies beside the example's table.
+func (d *story) mirrorPolicies() []unstructured.Unstructured {
+	d.t.Helper()
+	list := &unstructured.UnstructuredList{}
+	list.SetAPIVersion("trafficcontrol.policy.gloo.solo.io/v2")
+	list.SetKind("MirrorPolicyList")
+	if err := bed.Client.List(d.t.Context(), list, client.InNamespace(exampleTable.Namespace)); err != nil {
+		d.t.Fatal(err)
+	}
+	return list.Items
+}
+
+func exampleOfMirroring(t *testing.T) {
+	d := example(t, "mirroring")
+	const url = "http://demo.example.com/demo"
+	const page = "mirroring.md"
+	d.release(yellow)
+	d.WaitFor(d.name, testbed.PausedAt(2))
+	d.isServed()
+	d.isAsShown(page, "seen at the first pause, in RouteTable gloo-mesh/default", d.table(exampleTable).Object)
+	policies := d.mirrorPolicies()
+	if len(policies) != 1 {
+		t.Fatalf("%d policies, want one", len(policies))
+	}
+	policy := policies[0]
+	d.isAsShown(page, "seen at the first pause, beside that table", policy.Object)
+	if owners := policy.GetOwnerReferences(); len(owners) != 1 || owners[0].UID != d.table(exampleTable).GetUID() {
+		t.Errorf("the policy belongs to %v, want the table", owners)
+	}
+	if _, err := gw.WaitPolicy(t.Context(), policy.GetNamespace(), policy.GetName(), gateway.Accepted); err != nil {
+		t.Fatal(err)
+	}
+	d.answers(requestsAtZero, url, shares{blue: 100})
+	post, err := http.NewRequest(http.MethodPost, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := gw.Share(t.Context(), requests, post); err != nil {
+		t.Fatal(err)
+	}
+	copies := gw.Mirrored(policy.GetNamespace(), policy.GetName())
+	if copies.Requests != requestsAtZero {
+		t.Errorf("%d requests came by the mirror route, want the %d GETs", copies.Requests, requestsAtZero)
+	}
+	if !plausible(copies.Images[yellow], requestsAtZero, 35) || copies.Images[yellow] != copies.Copies {
+		t.Errorf("of %d requests %d were copied, to %v; want 35 percent, to %s", requestsAtZero, copies.Copies, copies.Images, yellow)
+	}
+	d.promote()
+	d.reaches(50)
+	if left := d.mirrorPolicies(); len(left) > 0 {
+		t.Errorf("%d policies are left, want none", len(left))
+	}
+	d.answers(requests, url, shares{blue: 50, yellow: 50})
+	d.promote()
+	d.completes(yellow)
+}
+
+func exampleOfVerification(t *testing.T) {
+	d := example(t, "verification")
+	d.isServed()
+	const url = "http://demo.example.com/demo"
+	relent := gw.Reject(exampleTable.Namespace, exampleTable.Name, "the canary is not to my taste")
+	defer relent()
+	d.release(yellow)
+	event := d.WaitForEvent(d.name, "WeightNotVerified", "not accepted")
+	want := shown(t, "verification.md", "seen among the Rollout's events, while Gloo rejects the table")["message"]
+	if event != want {
+		t.Errorf("the event says\n%s\nwant\n%s", event, want)
+	}
+	d.WaitUntil("a second look", func(context.Context) (bool, error) {
+		return len(bed.Controller.Log().Grep("10 not yet verified.*namespace="+exampleNamespace)) > 1, nil
+	})
+	d.WaitFor(d.name, testbed.AtStep(0), testbed.CanaryWeight(10))
+	d.answers(requests, url, shares{blue: 100})
+	relent()
+	d.reaches(10)
+	d.answers(requests, url, shares{blue: 90, yellow: 10})
+	d.PromoteFull(d.name)
+	d.completes(yellow)
+}
+
+func exampleOfSubsets(t *testing.T) {
+	d := example(t, "subsets")
+	d.name = "demo-subsets"
+	delete(d.tables, exampleTable)
+	const url = "http://subsets.example.com/"
+	d.WaitFor(d.name, testbed.Healthy)
+	// lists waits until the route lists these destinations, where stable and canary stand for the hashes of two versions.
+	lists := func(want, stable, canary string) {
+		t.Helper()
+		d.soonLists(d.name, strings.NewReplacer("STABLE", stable, "CANARY", canary).Replace(want))
+	}
+	stable := d.WaitFor(d.name, testbed.Healthy).Status.StableRS
+	lists("demo-subsets/STABLE", stable, "")
+	for _, image := range []string{yellow, blue} {
+		d.release(image)
+		canary := d.WaitFor(d.name, testbed.PausedAt(1)).Status.CurrentPodHash
+		lists("demo-subsets/STABLE 90, demo-subsets/CANARY 10", stable, canary)
+		before := map[string]string{yellow: blue, blue: yellow}[image]
+		d.answers(requests, url, shares{before: 90, image: 10})
+		d.promote()
+		d.WaitFor(d.name, testbed.PausedAt(3))
+		lists("demo-subsets/STABLE 50, demo-subsets/CANARY 50", stable, canary)
+		d.answers(requests, url, shares{before: 50, image: 50})
+		d.promote()
+		d.WaitFor(d.name, testbed.Healthy)
+		stable = canary
+		lists("demo-subsets/STABLE", stable, "")
+		d.answers(requests, url, shares{image: 100})
+	}
+	d.release(yellow)
+	d.WaitFor(d.name, testbed.PausedAt(1))
+	d.Abort(d.name)
+	d.WaitFor(d.name, testbed.Aborted, testbed.CanaryWeight(0))
+	lists("demo-subsets/STABLE", stable, "")
+	d.answers(requests, url, shares{blue: 100})
+}
