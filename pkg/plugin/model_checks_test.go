@@ -2,11 +2,14 @@ package plugin_test
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/argoproj/argo-rollouts/rollout/trafficrouting"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"pgregory.net/rapid"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
@@ -16,10 +19,11 @@ import (
 // requests are all that differ to any of the matchers.
 var requests = func() []*http.Request {
 	var list []*http.Request
-	for _, path := range []string{"/a", "/b", "/c"} {
+	for _, line := range []string{"GET /a", "POST /a", "GET /b", "POST /b", "GET /c"} {
+		method, path, _ := strings.Cut(line, " ")
 		for _, who := range []string{"", "a", "ab", "b"} {
 			for _, team := range []string{"", "x"} {
-				req, err := http.NewRequest(http.MethodGet, path, http.NoBody)
+				req, err := http.NewRequest(method, path, http.NoBody)
 				if err != nil {
 					panic(err)
 				}
@@ -82,12 +86,48 @@ func (w *world) checkOthers(t *rapid.T, r *release, tb *table, before *view) {
 			}
 		}
 	}
+	for name, source := range before.mirrors(r) {
+		is, found := now.mirrors(r)[name]
+		if was := source == ""; found && was && is != "" {
+			t.Fatalf("isolation: %s: in %s mirror %s of another does not split as its source any more: %s\n%s", r.ro.Name, tb.name, name, is, w)
+		}
+	}
 	others := func(v *view) string {
-		return fmt.Sprint(slices.DeleteFunc(routes(v.tree["spec"].(tree), "http"), func(route tree) bool { return managedBy(route) == "" || r.manages(managedBy(route)) }))
+		var texts []string
+		for _, route := range routes(v.tree["spec"].(tree), "http") {
+			if managedBy(route) == "" || r.manages(managedBy(route)) {
+				continue
+			}
+			if _, mirrors := route["labels"].(tree)[engine.MirrorLabel]; mirrors { // it follows its source
+				route = asTree(asJSON(route))
+				delete(route["forwardTo"].(tree), "destinations")
+			}
+			texts = append(texts, string(asJSON(route)))
+		}
+		return strings.Join(texts, "\n")
 	}
 	if is, was := others(now), others(before); is != was {
 		t.Fatalf("isolation: %s changed another's managed routes from\n%s\nto\n%s", r.ro.Name, was, is)
 	}
+}
+
+// mirrors tells of each mirror route but r's, by its name, how it splits if that is not as its source does: as the next route
+// that the plugin did not add.
+func (v *view) mirrors(r *release) map[string]string {
+	differs, source := map[string]string{}, (*gateway.Route)(nil)
+	for _, route := range slices.Backward(v.served.HTTP) {
+		owner, mirrors := route.Labels[engine.OwnerLabel], route.Labels[engine.MirrorLabel] != ""
+		switch {
+		case owner == "":
+			source = route
+		case !mirrors || r.manages(owner) || source == nil:
+		case maps.Equal(source.Spread(), route.Spread()):
+			differs[route.Name] = ""
+		default:
+			differs[route.Name] = fmt.Sprintf("%v, not %v", route.Spread(), source.Spread())
+		}
+	}
+	return differs
 }
 
 // checkShares is rules 7 and 8: each of the Rollout's destinations gets exactly its part of what the Rollout's have
@@ -115,17 +155,13 @@ func (w *world) checkShares(t *rapid.T, r *release, tb *table, result reconciled
 	}
 }
 
-// checkRequests compares where every request goes with where it would go without the plugin. It goes to the canary if it
-// would have reached one of the Rollout's routes and fits one of its headers; else it goes by the same route.
+// checkRequests compares where every request goes with where it would go without the plugin. If it would have reached one of
+// the Rollout's routes and fits a managed route, it goes by the first of those: to the canary, or where it went before if
+// that one mirrors. Else it goes by the same route.
 func (w *world) checkRequests(t *rapid.T, r *release, tb *table) {
-	headers := r.headers()
+	managed := r.managed()
 	_, canary := trafficrouting.GetStableAndCanaryServices(r.ro, true)
 	live, theirs := tb.live(t), tb.theirs(t)
-	for _, route := range live.served.HTTP {
-		if len(headers) == 0 && r.manages(route.Labels[engine.OwnerLabel]) {
-			t.Fatalf("%s: in %s managed route %s is left\n%s", r.ro.Name, tb.name, route, w)
-		}
-	}
 	for _, req := range requests {
 		req.Host = tb.host
 		before, now := decide(theirs, req), decide(live, req)
@@ -136,13 +172,95 @@ func (w *world) checkRequests(t *rapid.T, r *release, tb *table) {
 			continue
 		}
 		label := now.Route.Labels[engine.OwnerLabel]
+		if label != "" && !r.manages(label) { // another Rollout's to judge
+			continue
+		}
 		same := live.plain[slices.Index(theirs.plain, before.Route)]
-		switch wanted := r.isSource(tb, before.Route) && fitsAny(headers, req); {
-		case label != "" && !r.manages(label): // another Rollout's to judge
-		case wanted && (label == "" || now.Route.Spread()[canary] != 100):
-			t.Fatalf("%s: %s %s %v goes by %s, want the canary\n%s", r.ro.Name, tb.name, req.URL, req.Header, now.Route, w)
-		case !wanted && now.Route != same:
-			t.Fatalf("%s: %s %s %v goes by %s, want %s\n%s", r.ro.Name, tb.name, req.URL, req.Header, now.Route, same, w)
+		by, split := "", same.Spread()
+		if n := slices.IndexFunc(managed, func(m managedRoute) bool { return m.takes(req) }); n >= 0 && r.isSource(tb, before.Route) {
+			if by = managed[n].name; managed[n].mirrors == nil {
+				split = map[string]float64{canary: 100}
+			}
+		}
+		if by != nameOf(now.Route) || by == "" && now.Route != same || !maps.Equal(split, now.Route.Spread()) {
+			t.Fatalf("%s: %s %s %s %v goes by %s to %v, want by %q to %v\n%s", r.ro.Name, tb.name, req.Method, req.URL, req.Header, now.Route, now.Route.Spread(), by, split, w)
+		}
+	}
+}
+
+// nameOf returns which managed route a route is: its name but for a number; "" if it is none.
+func nameOf(route *gateway.Route) string {
+	if route.Labels[engine.OwnerLabel] == "" {
+		return ""
+	}
+	name, _, _ := strings.Cut(route.Name, "-")
+	return name
+}
+
+// checkManaged looks at the Rollout's managed routes and policies in and beside a table: each is one that is wanted; each that
+// mirrors is found by one policy, which mirrors to the canary as the step says; and no policy is left without.
+func (w *world) checkManaged(t *rapid.T, r *release, tb *table) {
+	_, canary := trafficrouting.GetStableAndCanaryServices(r.ro, true)
+	uses := map[*gateway.Policy]int{}
+	policies := w.policies(t, r, tb)
+	for _, route := range tb.live(t).served.HTTP {
+		if !r.manages(route.Labels[engine.OwnerLabel]) {
+			continue
+		}
+		n := slices.IndexFunc(r.managed(), func(m managedRoute) bool { return m.name == nameOf(route) })
+		if n < 0 {
+			t.Fatalf("%s: in %s managed route %s is left\n%s", r.ro.Name, tb.name, route, w)
+		}
+		found := 0
+		for _, p := range policies {
+			if !p.Selects(tb.live(t).served, route, "") {
+				continue
+			}
+			if found++; p.Destination.Name != canary || p.Percentage != float64(r.managed()[n].percentage) {
+				t.Fatalf("%s: in %s %s mirrors %v percent to %s, want %d to %s", r.ro.Name, tb.name, route, p.Percentage, p.Destination, r.managed()[n].percentage, canary)
+			}
+			uses[p]++
+		}
+		if mirrors := r.managed()[n].mirrors != nil; mirrors != (found == 1) || found > 1 {
+			t.Fatalf("%s: in %s %s has %d policies\n%s", r.ro.Name, tb.name, route, found, w)
+		}
+	}
+	for _, p := range policies {
+		if uses[p] == 0 && w.cluster.Forbidden == nil {
+			t.Fatalf("%s: beside %s policy %s is left\n%s", r.ro.Name, tb.name, p.Name, w)
+		}
+	}
+}
+
+// policies are those of a Rollout beside a table.
+func (w *world) policies(t *rapid.T, r *release, tb *table) []*gateway.Policy {
+	var found []*gateway.Policy
+	for _, o := range w.cluster.Policies {
+		if r.manages(o.Labels[engine.OwnerLabel]) && strings.HasPrefix(o.Labels[engine.ObjectLabel], tb.name+"-") {
+			found = append(found, policy(t, o))
+		}
+	}
+	return found
+}
+
+func policy(t *rapid.T, o engine.Object) *gateway.Policy {
+	p, err := gateway.DecodePolicy(&unstructured.Unstructured{Object: asTree(o.JSON)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// checkMirrors is what holds at any time: what a policy finds is a mirror route of its Rollout.
+func (w *world) checkMirrors(t *rapid.T) {
+	for _, o := range w.cluster.Policies {
+		p := policy(t, o)
+		for _, tb := range w.tables {
+			for _, route := range tb.live(t).served.HTTP {
+				if p.Selects(tb.live(t).served, route, "") && (route.Labels[engine.MirrorLabel] == "" || route.Labels[engine.OwnerLabel] != o.Labels[engine.OwnerLabel]) {
+					t.Fatalf("%s mirrors %s %s\n%s", p.Name, tb.name, route, w)
+				}
+			}
 		}
 	}
 }

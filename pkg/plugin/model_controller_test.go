@@ -234,8 +234,13 @@ func (c *controlled) routeTraffic(cut int, status *v1alpha1.RolloutStatus) (r re
 	if status.StableRS == "" || c.pods(status.StableRS) < (c.max()-r.weight)*replicas/c.max() {
 		return r
 	}
-	if step != nil && c.ro.Annotations["rollout.argoproj.io/revision"] != "1" && step.SetHeaderRoute != nil {
-		call(func() types.RpcError { return c.router.SetHeaderRoute(ro, step.SetHeaderRoute) })
+	if step != nil && c.ro.Annotations["rollout.argoproj.io/revision"] != "1" {
+		if step.SetHeaderRoute != nil {
+			call(func() types.RpcError { return c.router.SetHeaderRoute(ro, step.SetHeaderRoute) })
+		}
+		if step.SetMirrorRoute != nil {
+			call(func() types.RpcError { return c.router.SetMirrorRoute(ro, step.SetMirrorRoute) })
+		}
 	}
 	setWeight := func() types.RpcError { return c.router.SetWeight(ro, r.weight, r.additional) }
 	if canaryPods == 0 && status.Canary.Weights != nil && status.Canary.Weights.Canary.Weight > 0 {
@@ -331,7 +336,7 @@ func (c *controlled) promote(status *v1alpha1.RolloutStatus) {
 // isStepDone reports whether the controller leaves a step by itself. Others wait for a person, or for an experiment.
 func (c *controlled) isStepDone(step *v1alpha1.CanaryStep, r reconciled) bool {
 	switch {
-	case step.SetHeaderRoute != nil:
+	case step.SetHeaderRoute != nil, step.SetMirrorRoute != nil:
 		return true
 	case step.Pause != nil, step.Experiment != nil:
 		return false

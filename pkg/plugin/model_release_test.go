@@ -25,9 +25,9 @@ type release struct {
 	main  bool
 	// clearedAt is the version at which this process of the plugin last removed the managed routes.
 	clearedAt int
-	// changed says that, since a weight was last set and noted in the status, the Rollout came to name other routes or
-	// services, or the controller ended in between; forgotten says that annotations were lost. Both at once are too much:
-	// nothing tells then what an entry under another name was.
+	// changed says that, since a weight was last set and noted in the status, the Rollout came to name other routes, services
+	// or steps, or the controller ended in between; forgotten says that annotations were lost. Both at once are too much:
+	// nothing tells then whose an entry under another name is, or that there was a mirror.
 	changed, forgotten bool
 }
 
@@ -57,7 +57,7 @@ func drawStrategy(t *rapid.T, name string, pingPong bool) *v1alpha1.CanaryStrate
 func drawSteps(t *rapid.T, maxWeight int32) []v1alpha1.CanaryStep {
 	n := rapid.SampledFrom([]int{0, 2, 3, 4, 5, 6}).Draw(t, "steps")
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) v1alpha1.CanaryStep {
-		switch rapid.SampledFrom([]string{"weight", "weight", "pause", "pause", "header", "header", "scale", "experiment"}).Draw(t, "step") {
+		switch rapid.SampledFrom([]string{"weight", "weight", "pause", "pause", "header", "header", "mirror", "mirror", "scale", "experiment"}).Draw(t, "step") {
 		case "weight":
 			percent := rapid.SampledFrom([]int32{0, 1, 10, 50, 99, 100}).Draw(t, "weight")
 			return v1alpha1.CanaryStep{SetWeight: new(percent * maxWeight / 100)}
@@ -67,6 +67,12 @@ func drawSteps(t *rapid.T, maxWeight int32) []v1alpha1.CanaryStep {
 			return v1alpha1.CanaryStep{SetCanaryScale: &v1alpha1.SetCanaryScale{Weight: new(int32(50))}}
 		case "experiment":
 			return v1alpha1.CanaryStep{Experiment: &v1alpha1.RolloutExperimentStep{Templates: []v1alpha1.RolloutExperimentTemplate{{Name: "exp", Weight: new(maxWeight / 5)}}}}
+		case "mirror":
+			return v1alpha1.CanaryStep{SetMirrorRoute: &v1alpha1.SetMirrorRoute{
+				Name:       rapid.SampledFrom([]string{"first", "second"}).Draw(t, "name"),
+				Match:      rapid.SliceOfN(rapid.SampledFrom(routeMatches), 0, 2).Draw(t, "match"),
+				Percentage: rapid.SampledFrom([]*int32{nil, new(int32(35))}).Draw(t, "percentage"),
+			}}
 		default:
 			return v1alpha1.CanaryStep{SetHeaderRoute: &v1alpha1.SetHeaderRoute{
 				Name:  rapid.SampledFrom([]string{"first", "second"}).Draw(t, "name"),
@@ -81,6 +87,12 @@ var headerMatches = []v1alpha1.HeaderRoutingMatch{
 	{HeaderName: "who", HeaderValue: &v1alpha1.StringMatch{Prefix: "a"}},
 	{HeaderName: "who", HeaderValue: &v1alpha1.StringMatch{Regex: "b|c"}},
 	{HeaderName: "team", HeaderValue: &v1alpha1.StringMatch{Exact: "x"}},
+}
+
+var routeMatches = []v1alpha1.RouteMatch{
+	{Method: &v1alpha1.StringMatch{Exact: "GET"}},
+	{Path: &v1alpha1.StringMatch{Prefix: "/a"}, Headers: map[string]v1alpha1.StringMatch{"who": {Prefix: "a"}}},
+	{Path: &v1alpha1.StringMatch{Exact: "/b"}, Method: &v1alpha1.StringMatch{Exact: "POST"}},
 }
 
 // selectAnew draws the block's selectors.
@@ -115,35 +127,72 @@ func (r *release) isSource(tb *table, route *gateway.Route) bool {
 	return listed
 }
 
-// headers returns the header matches, of all managed routes together, that the steps up to now ask for.
-func (r *release) headers() []v1alpha1.HeaderRoutingMatch {
+// managed returns the managed routes that the steps up to now ask for, in the order of their precedence.
+func (r *release) managed() []managedRoute {
 	status := r.ro.Status
 	if r.ro.Annotations["rollout.argoproj.io/revision"] == "1" || status.Abort || status.PromoteFull || !r.isUpdating() || r.clearedAt == r.version {
 		return nil
 	}
-	byName := map[string][]v1alpha1.HeaderRoutingMatch{}
 	_, index := r.step()
-	for i, step := range r.canary().Steps {
-		if step.SetHeaderRoute != nil && i <= index {
-			byName[step.SetHeaderRoute.Name] = step.SetHeaderRoute.Match
+	var managed []managedRoute
+	for _, name := range []string{"first", "second"} {
+		last := managedRoute{}
+		for _, step := range r.canary().Steps[:min(index+1, len(r.canary().Steps))] {
+			if step.SetHeaderRoute != nil && step.SetHeaderRoute.Name == name {
+				last = managedRoute{name: name, headers: step.SetHeaderRoute.Match}
+			}
+			if step.SetMirrorRoute != nil && step.SetMirrorRoute.Name == name {
+				last = managedRoute{name: name, mirrors: step.SetMirrorRoute.Match, percentage: ptr.Deref(step.SetMirrorRoute.Percentage, 100)}
+			}
+		}
+		if len(last.headers)+len(last.mirrors) > 0 {
+			managed = append(managed, last)
 		}
 	}
-	return append(byName["first"], byName["second"]...)
+	return managed
 }
 
-// fitsAny reports whether a request fits one of the matches.
-func fitsAny(matches []v1alpha1.HeaderRoutingMatch, req *http.Request) bool {
-	return slices.ContainsFunc(matches, func(m v1alpha1.HeaderRoutingMatch) bool {
-		value := req.Header.Get(m.HeaderName)
-		switch {
-		case m.HeaderValue.Exact != "":
-			return value == m.HeaderValue.Exact
-		case m.HeaderValue.Prefix != "":
-			return strings.HasPrefix(value, m.HeaderValue.Prefix)
-		default:
-			return regexp.MustCompile("^(?:" + m.HeaderValue.Regex + ")$").MatchString(value)
+// mirrors reports whether some step mirrors traffic by now.
+func (r *release) mirrors() bool {
+	return slices.ContainsFunc(r.managed(), func(m managedRoute) bool { return m.mirrors != nil })
+}
+
+// managedRoute is a header or a mirror route that is wanted.
+type managedRoute struct {
+	name       string
+	headers    []v1alpha1.HeaderRoutingMatch
+	mirrors    []v1alpha1.RouteMatch
+	percentage int32
+}
+
+// takes reports whether a request fits one of the route's matches.
+func (m managedRoute) takes(req *http.Request) bool {
+	byHeader := func(match v1alpha1.HeaderRoutingMatch) bool {
+		return fits(match.HeaderValue, req.Header.Get(match.HeaderName))
+	}
+	byAll := func(match v1alpha1.RouteMatch) bool {
+		for name, value := range match.Headers {
+			if !fits(&value, req.Header.Get(name)) {
+				return false
+			}
 		}
-	})
+		return fits(match.Method, req.Method) && fits(match.Path, req.URL.Path)
+	}
+	return slices.ContainsFunc(m.headers, byHeader) || slices.ContainsFunc(m.mirrors, byAll)
+}
+
+// fits reports whether a text is as a match wants it; nil wants any.
+func fits(match *v1alpha1.StringMatch, text string) bool {
+	switch {
+	case match == nil:
+		return true
+	case match.Exact != "":
+		return text == match.Exact
+	case match.Prefix != "":
+		return strings.HasPrefix(text, match.Prefix)
+	default:
+		return regexp.MustCompile("^(?:" + match.Regex + ")$").MatchString(text)
+	}
 }
 
 // manages reports whether a managed route's label names the Rollout.

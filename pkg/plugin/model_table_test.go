@@ -79,7 +79,7 @@ func drawRoute(t *rapid.T, index int, forwards, part string) tree {
 	case "redirect":
 		route["redirect"] = tree{"hostRedirect": "b.example.com"}
 	case "":
-		route["forwardTo"] = tree{"pathRewrite": "/x"}
+		route["forwardTo"] = tree{"future": "/"}
 	case "[]":
 		route["forwardTo"] = tree{"destinations": []any{}}
 	default:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,8 +14,10 @@ import (
 	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
 
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/plugin"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/gateway"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/memory"
 )
 
@@ -61,12 +64,12 @@ func (w *world) reconcile(t *rapid.T, r *release, cut int) {
 	for _, tb := range w.tables {
 		before[tb] = tb.live(t)
 	}
-	writes := w.cluster.Writes
+	writes, excused := w.cluster.Writes, w.cluster.Forbidden != nil && r.mirrors()
 	r.controlled.reconcile(cut, func(result reconciled) {
 		if result.cleared {
 			r.clearedAt = r.version
 		}
-		if r.changed = r.changed || result.err != nil; result.err != nil && !errors.Is(result.err, errCut) {
+		if r.changed = r.changed || result.err != nil; result.err != nil && !errors.Is(result.err, errCut) && !excused {
 			t.Fatalf("%s: %v\n%s", r.ro.Name, result.err, w)
 		}
 		for _, tb := range w.tables {
@@ -76,12 +79,13 @@ func (w *world) reconcile(t *rapid.T, r *release, cut int) {
 			return
 		}
 		r.changed, r.forgotten = false, false
-		if result.verified != types.Verified {
+		if result.verified != types.Verified && !excused {
 			t.Fatalf("%s: not verified\n%s", r.ro.Name, w)
 		}
 		for _, tb := range w.tables {
 			w.checkShares(t, r, tb, result)
 			w.checkRequests(t, r, tb)
+			w.checkManaged(t, r, tb)
 		}
 		if w.cluster.Writes > writes {
 			w.checkIdempotence(t, r)
@@ -104,6 +108,7 @@ func (w *world) settle(t *rapid.T, r *release) {
 
 // finish lets both Rollouts come to rest and checks rule 4: the tables are as their owners have them.
 func (w *world) finish(t *rapid.T) {
+	w.cluster.Forbidden = nil
 	for _, r := range w.releases {
 		r.table, r.main = "", false
 		r.setBlock()
@@ -117,6 +122,9 @@ func (w *world) finish(t *rapid.T) {
 	w.checkAlways(t)
 	for _, tb := range w.tables {
 		w.checkRestored(t, tb)
+	}
+	if len(w.cluster.Policies) > 0 {
+		t.Fatalf("%d policies are left, as %s", len(w.cluster.Policies), w.cluster.Policies[0].JSON)
 	}
 }
 
@@ -148,6 +156,33 @@ func asYAML(raw []byte) string {
 	return string(text)
 }
 
+// mayForget reports whether the annotations may be lost now, and reckons with it: see [release].
+func (w *world) mayForget(t *rapid.T) bool {
+	if w.releases[0].changed || w.releases[1].changed || w.policiesIdle(t) {
+		return false
+	}
+	w.releases[0].forgotten, w.releases[1].forgotten = true, true
+	return true
+}
+
+// lists reports whether the owners list a destination in any table.
+func (w *world) lists(name string) bool {
+	return slices.ContainsFunc(w.tables, func(tb *table) bool {
+		return slices.ContainsFunc(routes(tb.mine["spec"].(tree), "http"), func(r tree) bool { return slices.Contains(names(r), name) })
+	})
+}
+
+// policiesIdle reports whether a policy is left that finds no route, because it could not be deleted.
+func (w *world) policiesIdle(t *rapid.T) bool {
+	return slices.ContainsFunc(w.cluster.Policies, func(o engine.Object) bool {
+		return !slices.ContainsFunc(w.tables, func(tb *table) bool {
+			return slices.ContainsFunc(tb.live(t).served.HTTP, func(route *gateway.Route) bool {
+				return policy(t, o).Selects(tb.live(t).served, route, "")
+			})
+		})
+	})
+}
+
 func TestRulesUnderTheController(t *testing.T) {
 	rapid.Check(t, rulesUnderTheController)
 }
@@ -172,16 +207,20 @@ func rulesUnderTheController(t *rapid.T) {
 		"promote in full": func(t *rapid.T) { updating(t, (*release).promoteFull) },
 		"edit the steps": func(t *rapid.T) {
 			r := pick(t)
-			r.canary().Steps, r.stepsChanged = drawSteps(t, r.max()), true
+			if r.forgotten {
+				return
+			}
+			r.canary().Steps, r.stepsChanged, r.changed = drawSteps(t, r.max()), true, true
 			r.touch()
 		},
 		"rename the canary": func(*rapid.T) {
 			r := w.releases[1]
-			if r.forgotten {
+			if r.forgotten && w.lists(r.canary().CanaryService) {
 				return
 			}
+			r.changed = r.changed || w.lists(r.canary().CanaryService)
 			names := map[string]string{"api-canary": "api-canary2", "api-canary2": "api-canary"}
-			r.canary().CanaryService, r.changed = names[r.canary().CanaryService], true
+			r.canary().CanaryService = names[r.canary().CanaryService]
 			r.touch()
 		},
 		"select anew": func(t *rapid.T) {
@@ -196,13 +235,11 @@ func rulesUnderTheController(t *rapid.T) {
 		},
 		"restart the plugin": func(*rapid.T) { w.restartPlugin() },
 		"lose the annotation": func(t *rapid.T) {
-			if w.releases[0].changed || w.releases[1].changed {
-				return
+			if w.mayForget(t) {
+				at(t).loseAnnotations()
 			}
-			at(t).loseAnnotations()
-			w.releases[0].forgotten, w.releases[1].forgotten = true, true
 		},
-		"revert": func(t *rapid.T) { at(t).revert(rapid.Bool().Draw(t, "annotations")) },
+		"revert": func(t *rapid.T) { at(t).revert(rapid.Bool().Draw(t, "annotations") && w.mayForget(t)) },
 		"edit":   func(t *rapid.T) { drawEdit(t, at(t)) },
 		"somebody is faster": func(t *rapid.T) {
 			if rapid.IntRange(0, 3).Draw(t, "is") > 0 { // the plugin waits then, which takes time
@@ -215,6 +252,10 @@ func rulesUnderTheController(t *rapid.T) {
 			}
 		},
 		"cut short": func(t *rapid.T) { w.reconcile(t, pick(t), rapid.IntRange(0, 4).Draw(t, "call")) },
+		"policies are forbidden, or not": func(t *rapid.T) {
+			w.cluster.Forbidden = rapid.SampledFrom([][]string{nil, nil, {"policy create"}, {"policy delete"}, {"policy patch"}, {"policy list"}}).Draw(t, "forbidden")
+		},
+		"the policies are deleted": func(*rapid.T) { w.cluster.Policies = nil },
 		"pods come and go": func(t *rapid.T) {
 			r := pick(t)
 			for _, hash := range []string{r.template, r.ro.Status.StableRS} {
@@ -224,9 +265,11 @@ func rulesUnderTheController(t *rapid.T) {
 		"settle": func(t *rapid.T) { w.settle(t, pick(t)) },
 		"": func(t *rapid.T) {
 			w.checkAlways(t)
+			w.checkMirrors(t)
 			if rapid.IntRange(0, 2).Draw(t, "reconcile") > 0 {
 				w.reconcile(t, pick(t), -1)
 				w.checkAlways(t)
+				w.checkMirrors(t)
 			}
 		},
 	})

@@ -51,7 +51,7 @@ func (m *Mirrored) add(other Mirrored) {
 // answers.
 func (g *Gateway) mirror(policies []*Policy, d Decision, req *http.Request) {
 	for _, p := range policies {
-		if !p.selects(d.Table, d.Route, g.options.Cluster) {
+		if !p.Selects(d.Table, d.Route, g.options.Cluster) {
 			continue
 		}
 		one := newMirrored()

@@ -61,9 +61,9 @@ func DecodePolicy(obj *unstructured.Unstructured) (*Policy, error) {
 	return p, nil
 }
 
-// selects reports whether the policy applies to a route: its labels, or those of its table, contain all that one of the
+// Selects reports whether the policy applies to a route: its labels, or those of its table, contain all that one of the
 // selectors asks for.
-func (p *Policy) selects(t *Table, r *Route, local string) bool {
+func (p *Policy) Selects(t *Table, r *Route, local string) bool {
 	for _, s := range p.routes {
 		wanted := labels.SelectorFromSet(s.GetLabels())
 		if (wanted.Matches(labels.Set(r.Labels)) || wanted.Matches(labels.Set(t.Labels))) &&

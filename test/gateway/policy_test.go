@@ -31,7 +31,7 @@ func TestPolicySelectsRoutesByLabel(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := p.selects(shop, shop.HTTP[0], "here"); got != tt.want {
+			if got := p.Selects(shop, shop.HTTP[0], "here"); got != tt.want {
 				t.Errorf("%v, want %v", got, tt.want)
 			}
 		})
