@@ -1,28 +1,40 @@
 package engine
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
-// Where stable and canary are subsets of one Service by their pods' hash, every entry of that Service is the Rollout's: the
-// one that somebody listed is stable's, whatever hash stands there, and is given the present one; those beside it, each with
-// the hash of a version, are the plugin's. No mark and no memory is needed to know them.
+// Where stable and canary are subsets of one Service by their pods' hash, the entry that somebody listed is stable's, whatever
+// hash stands there, and is given the present one. Those beside it that are the same but for the hash are the plugin's. The
+// record of a route whose entry carries a hash stays at rest too: a hash that nobody renews sends traffic to pods that are
+// gone, so it is taken out when the route is selected no more, or the Rollout tells its versions apart otherwise.
 
-// markByHash notes on the Rollout's entries in which label the pod hash stands.
+// markByHash notes on the Rollout's entries in which label a pod hash stands: those that are stable or canary by hash, and
+// those of which the record says that they were.
 func (p *planner) markByHash(routes []Route) {
-	if !p.in.ByHash() {
+	label := p.in.Stable.HashLabel
+	if label == "" && p.memory.mine != nil {
+		label = p.memory.mine.HashLabel
+	}
+	if label == "" {
 		return
 	}
 	for i := range routes {
 		routes[i].Entries = slices.Clone(routes[i].Entries) // a default destination stands in several
 		for n := range routes[i].Entries {
-			if e := &routes[i].Entries[n]; p.in.Stable.Matches(e.Destination) {
-				e.HashLabel = p.in.Stable.HashLabel
+			e := &routes[i].Entries[n]
+			marked := *e
+			marked.HashLabel = label
+			if p.in.ByHash() && p.in.Stable.Matches(e.Destination) || marked.Hash() != "" && p.memory.mine.role(marked) == roleStable {
+				e.HashLabel = label
 			}
 		}
 	}
 }
 
-// stableByHash returns where stable's entry stands in a route: the first one without a hash or else the first one; -1 if
-// there is none.
+// stableByHash returns where stable's entry stands in a route, among those that may carry a hash: the first one without a
+// hash or else the first one; -1 if there is none.
 func stableByHash(r Route) int {
 	if bare := slices.IndexFunc(r.Entries, func(e Entry) bool { return e.HashLabel != "" && e.Hash() == "" }); bare >= 0 {
 		return bare
@@ -30,28 +42,47 @@ func stableByHash(r Route) int {
 	return slices.IndexFunc(r.Entries, func(e Entry) bool { return e.HashLabel != "" })
 }
 
-// madeByHash reports whether the plugin made one of the Rollout's entries.
-func (p *planner) madeByHash(r Route, e Entry) bool {
-	return e.Hash() != "" && e.String() != r.Entries[stableByHash(r)].String()
+// madeByHash reports whether the plugin made an entry of a route for a version beside stable's: it is the same but for the
+// hash.
+func madeByHash(r Route, e Entry) bool {
+	if e.Hash() == "" {
+		return false
+	}
+	stable := r.Entries[stableByHash(r)]
+	return e.Key() == stable.Key() && e.String() != stable.String()
 }
 
-// takesByHash returns whether a seat is that of an entry, both by their index.
-func (p *planner) takesByHash(r Route, seats []seat) func(n, i int) bool {
-	stable := stableByHash(r)
+// takesByHash returns whether a seat is that of an entry, both by their index, where stable's entry is known. Entries that
+// might be stable's as well, such as one of another port, are to be told apart by a person.
+func (p *planner) takesByHash(r Route, seats []seat, stable int) func(n, i int) bool {
 	return func(n, i int) bool {
-		e := r.Entries[i]
+		e, s := r.Entries[i], seats[n]
 		switch {
-		case e.HashLabel == "":
-			return seats[n].role == roleExperiment && seats[n].destination.Matches(e.Destination)
-		case seats[n].role == roleStable:
-			return i == stable || e.Hash() == ""
+		case e.HashLabel == "" || !p.in.ByHash() && i == stable:
+			return s.destination.Matches(e.Destination) && (e.HashLabel != "" || s.role == roleExperiment || !p.in.ByHash())
+		case s.role == roleStable && p.in.ByHash():
+			return !madeByHash(r, e)
 		default:
-			return seats[n].role == roleCanary && i != stable && e.Hash() == p.in.CanaryHash
+			return s.role == roleCanary && p.in.ByHash() && madeByHash(r, e) && e.Hash() == p.in.CanaryHash
 		}
 	}
 }
 
-// holdsByHash reports whether a route that is not selected any more still points at a version of the Rollout.
-func holdsByHash(r Route) bool {
-	return slices.ContainsFunc(r.Entries, func(e Entry) bool { return e.Hash() != "" })
+// renewHash lets stable's seat name the present version or, where it is not to name any, none.
+func (p *planner) renewHash(stable *seat) {
+	d := stable.destination
+	if stable.index < 0 || d.HashLabel == "" {
+		return
+	}
+	if renewed := d.WithHash(p.in.StableHash); p.bare {
+		d = d.WithoutHash()
+	} else {
+		d = renewed
+	}
+	if !maps.Equal(d.Subset, stable.destination.Subset) {
+		stable.destination, stable.subset = d, d.Subset
+	}
 }
+
+// keepsHash reports whether stable's entry goes on naming a pod hash, so that the route's record has to stay.
+func (p *planner) keepsHash(seats []seat) bool { return !p.bare && seats[0].destination.Hash() != "" }

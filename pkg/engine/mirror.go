@@ -95,8 +95,10 @@ func (rp routePlan) kept(s slot) (json.RawMessage, error) {
 	if err := json.Unmarshal(entry, &fields); err != nil {
 		return nil, err
 	}
-	if fields["subset"], err = json.Marshal(rp.seats[s.seat].subset); err != nil {
-		return nil, err
+	if delete(fields, "subset"); len(rp.seats[s.seat].subset) > 0 {
+		if fields["subset"], err = json.Marshal(rp.seats[s.seat].subset); err != nil {
+			return nil, err
+		}
 	}
 	return json.Marshal(fields)
 }

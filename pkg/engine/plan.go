@@ -66,6 +66,8 @@ type planner struct {
 	api    API
 	in     intent.Intent
 	memory memory
+	// bare says that stable's entries are to name no pod hash.
+	bare bool
 }
 
 // MakePlan returns what brings observed to in: weights on the selected routes, and at rest what the Rollout holds on
@@ -77,7 +79,7 @@ func MakePlan(api API, observed Object, selection Selection, in intent.Intent) (
 	if err != nil {
 		return Plan{}, fmt.Errorf("%s: %w", name, err)
 	}
-	p := &planner{api: api, in: in, memory: recall(observed.Annotations, in.Owner)}
+	p := &planner{api: api, in: in, memory: recall(observed.Annotations, in.Owner), bare: !in.ByHash()}
 	p.markByHash(routes)
 	plans, sources, faults := p.routes(routes, selection)
 	managed, more := p.manage(name, routes, sources)
@@ -97,6 +99,9 @@ func MakePlan(api API, observed Object, selection Selection, in intent.Intent) (
 	plan.Policies, plan.Added, plan.Changed, plan.Removed = managed.policies, managed.added, managed.changed, managed.removed
 	plan.NewServices = append(plan.NewServices, managed.newServices...)
 	mine := remember(plans)
+	if mine.HashLabel = in.Stable.HashLabel; len(mine.Held) == 0 {
+		mine.HashLabel = ""
+	}
 	mine.AtRest = in.AtRest() && len(mine.Held) > 0
 	if in.KeepWeights && p.memory.mine != nil {
 		mine = *p.memory.mine
@@ -191,9 +196,6 @@ func (p *planner) forwardsToUs(r Route) bool {
 // holds reports whether the Rollout has changed a route before: its memory says so, or, where that was lost or the route
 // got another name, an entry that the plugin made for a destination that the Rollout used.
 func (p *planner) holds(r Route) bool {
-	if p.in.ByHash() && holdsByHash(r) {
-		return true
-	}
 	return r.Listed && slices.ContainsFunc(r.Entries, func(e Entry) bool {
 		if p.memory.mine.was(r.Key) != nil {
 			return p.wasMine(r, e)
@@ -204,8 +206,7 @@ func (p *planner) holds(r Route) bool {
 
 // mayHold reports whether the Rollout may have changed an object before; it does not read the object's routes.
 func mayHold(api API, o Object, in intent.Intent) bool {
-	marked := api.MayBeMarked(o.JSON) || in.ByHash() && bytes.Contains(o.JSON, []byte(in.Stable.HashLabel))
-	return remembers(o, in) || mayHoldManaged(o, in) || len(in.Used) > 0 && marked
+	return remembers(o, in) || mayHoldManaged(o, in) || len(in.Used) > 0 && api.MayBeMarked(o.JSON)
 }
 
 // remembers reports whether an object's annotation names the Rollout.
@@ -259,8 +260,8 @@ func (plan *Plan) add(rp routePlan) {
 			continue
 		}
 		kept[s.index] = true
-		if s.seat >= 0 && rp.seats[s.seat].subset != nil {
-			plan.Patch = append(plan.Patch, Operation{Op: "add", Path: at(r.List, s.index) + "/subset", Value: rp.seats[s.seat].subset})
+		if s.seat >= 0 {
+			plan.setSubset(at(r.List, s.index)+"/subset", rp.seats[s.seat].subset)
 		}
 		path := at(r.List, s.index) + "/weight"
 		switch before := r.Entries[s.index].Weight; {
@@ -280,6 +281,17 @@ func (plan *Plan) add(rp routePlan) {
 	}
 	for _, entry := range rp.newEntries() {
 		plan.Patch = append(plan.Patch, Operation{Op: "add", Path: r.List + "/-", Value: entry})
+	}
+}
+
+// setSubset appends what gives an entry another subset; nil: it keeps its own.
+func (plan *Plan) setSubset(path string, subset map[string]string) {
+	switch {
+	case subset == nil:
+	case len(subset) == 0:
+		plan.Patch = append(plan.Patch, Operation{Op: "remove", Path: path})
+	default:
+		plan.Patch = append(plan.Patch, Operation{Op: "add", Path: path, Value: subset})
 	}
 }
 

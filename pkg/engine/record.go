@@ -18,6 +18,9 @@ type record struct {
 	Roles map[string]role `json:"roles,omitempty"`
 	// Held are the routes whose weights the Rollout has changed.
 	Held []held `json:"held,omitempty"`
+	// HashLabel is the label by whose value, a pod hash, the Rollout's entries on the held routes name a version. As long as
+	// they do, the record stays.
+	HashLabel string `json:"hashLabel,omitempty"`
 	// AtRest says that the Rollout has no release under way and only waits for others to restore a spelling.
 	AtRest bool `json:"atRest,omitempty"`
 	// Managed says that the object has managed routes of the Rollout.
@@ -99,17 +102,20 @@ type memory struct {
 	mine *record
 	// managed says that the owner has managed routes on the object, and mirrored that it may have policies beside it.
 	managed, mirrored bool
-	// holders says which other owner holds the destination with a key.
-	holders map[string]string
+	// holders says which other owner holds a destination on a route, by their keys.
+	holders map[seatKey]string
 	// busy says that another owner has a release under way here.
 	busy bool
 	// others are the records of other owners, as they stand.
 	others map[string]json.RawMessage
 }
 
+// seatKey names a destination on a route, each by its key.
+type seatKey struct{ route, destination string }
+
 // recall reads the annotation. What cannot be read counts as lost.
 func recall(annotations map[string]string, owner string) memory {
-	m := memory{holders: map[string]string{}, others: map[string]json.RawMessage{}}
+	m := memory{holders: map[seatKey]string{}, others: map[string]json.RawMessage{}}
 	text, found := annotations[Annotation]
 	if !found {
 		return m
@@ -135,11 +141,20 @@ func recall(annotations map[string]string, owner string) memory {
 			continue
 		}
 		m.busy = m.busy || len(r.Held) > 0 && !r.AtRest
-		for key := range r.Roles {
-			m.holders[key] = other
-		}
+		m.holds(other, r)
 	}
 	return m
+}
+
+// holds notes what another owner holds, by its record.
+func (m memory) holds(other string, r *record) {
+	for _, h := range r.Held {
+		for _, route := range h.Routes {
+			for destination := range r.Roles {
+				m.holders[seatKey{route, destination}] = other
+			}
+		}
+	}
 }
 
 // maxAnnotation is how many bytes of annotation the plugin takes; an object may have 256 KiB in all.

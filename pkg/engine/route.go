@@ -55,6 +55,7 @@ func (p *planner) serve(r Route) (routePlan, error) {
 func (p *planner) release(r Route) (routePlan, error) {
 	rest := *p
 	rest.in.CanaryShare, rest.in.Experiments = 0, nil
+	rest.bare = p.bare || p.in.StableHash == p.in.CanaryHash // while there are pods of one version only, any will do
 	seats, err := rest.seats(r)
 	if err != nil {
 		return routePlan{}, err
@@ -100,6 +101,9 @@ func listed(seats []seat) string {
 // divide plans the weights of a route whose seats are known.
 func (p *planner) divide(r Route, seats []seat) (routePlan, error) {
 	was := p.memory.mine.was(r.Key)
+	if was != nil && p.in.ByHash() && p.memory.mine.AtRest { // it stands as it is given, whoever gave it so since
+		was = remembered(r, seats, nil)
+	}
 	plan := routePlan{route: r, seats: seats, was: was}
 	if p.in.AtRest() && !r.Listed && seats[0].index >= 0 && seats[0].subset == nil { // the default destination is stable, which is all that is wanted
 		plan.was = nil
@@ -219,8 +223,6 @@ func (p *planner) check(r Route, seats []seat, f form) error {
 func (p *planner) rest(plan *routePlan) {
 	r, seats, written := plan.route, plan.seats, plan.form
 	switch {
-	case seats[0].subset != nil && !r.Listed: // the default destination has no hash, so the list stays
-		plan.was = nil
 	case p.isDefaulted(r, seats, plan.was):
 		_, empty := plan.was[emptyList]
 		plan.form, plan.was, plan.unlist = form{}, nil, !empty
@@ -235,6 +237,23 @@ func (p *planner) rest(plan *routePlan) {
 			plan.form = observed
 		}
 	}
+	if p.keepsHash(seats) {
+		plan.was = plan.spelling()
+	}
+}
+
+// spelling returns how the plan gives the weights of those entries of the Rollout's that it did not make.
+func (plan *routePlan) spelling() spelling {
+	given := spelling{}
+	if plan.route.Empty {
+		given[emptyList] = nil
+	}
+	for _, s := range plan.form {
+		if s.seat >= 0 && s.index >= 0 && !plan.seats[s.seat].made {
+			given[plan.seats[s.seat].destination.Key()] = s.weight
+		}
+	}
+	return given
 }
 
 // restore gives a route at rest the spelling that is remembered, where that will do.
@@ -271,6 +290,9 @@ func (p *planner) restore(plan *routePlan) {
 // isDefaulted reports whether the plugin wrote the route's list in place of the table's default destination, and may take
 // it away again.
 func (p *planner) isDefaulted(r Route, seats []seat, was spelling) bool {
+	if p.keepsHash(seats) {
+		return false
+	}
 	for _, e := range r.Entries {
 		if !p.made(r, e, was) {
 			return false

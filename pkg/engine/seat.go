@@ -46,8 +46,8 @@ func (p *planner) seats(r Route) ([]seat, error) {
 	}
 	named := len(seats)
 	takes := func(n, i int) bool { return seats[n].destination.Matches(r.Entries[i].Destination) }
-	if p.in.ByHash() {
-		takes = p.takesByHash(r, seats)
+	if stable := stableByHash(r); stable >= 0 {
+		takes = p.takesByHash(r, seats, stable)
 	}
 	for i, e := range r.Entries {
 		taken := false
@@ -77,10 +77,7 @@ func (p *planner) seats(r Route) ([]seat, error) {
 			seats[n].made = !r.Listed || p.made(r, e, was)
 		}
 	}
-	if stable := &seats[0]; p.in.StableHash != "" && stable.index >= 0 && stable.destination.Hash() != p.in.StableHash {
-		stable.destination = stable.destination.WithHash(p.in.StableHash)
-		stable.subset = stable.destination.Subset
-	}
+	p.renewHash(&seats[0])
 	return seats, nil
 }
 
@@ -88,8 +85,8 @@ func (p *planner) seats(r Route) ([]seat, error) {
 // somebody lists himself is his, whatever was there before, so it takes both: the mark that Spell leaves, for which an entry
 // with a subset has no room, and the memory. Where that is lost, the mark has to be beyond doubt.
 func (p *planner) made(r Route, e Entry, was spelling) bool {
-	if e.HashLabel != "" {
-		return p.madeByHash(r, e)
+	if madeByHash(r, e) {
+		return true
 	}
 	if was != nil {
 		_, listed := was[e.Key()]
@@ -132,8 +129,8 @@ func (p *planner) mayStay(e Entry) bool {
 // wasMine reports whether the entry got its weight from the Rollout at an earlier call: the object remembers it, or, where
 // that was lost, the plugin made it and the Rollout's status names it.
 func (p *planner) wasMine(r Route, e Entry) bool {
-	if e.HashLabel != "" {
-		return p.madeByHash(r, e)
+	if madeByHash(r, e) {
+		return true
 	}
 	mine := p.memory.mine
 	if mine == nil {
@@ -186,6 +183,9 @@ func (p *planner) spell(r Route, source Entry, s *seat) error {
 // derive completes the description of a destination that is not listed by what the source entry says.
 func (p *planner) derive(r Route, source Entry, s seat) (intent.Destination, error) {
 	to := s.destination
+	if source.HashLabel != "" && !p.in.ByHash() {
+		source.Destination = source.WithoutHash()
+	}
 	if to.Cluster == "" {
 		to.Cluster = source.Cluster
 	}
@@ -223,7 +223,7 @@ func (p *planner) derive(r Route, source Entry, s seat) (intent.Destination, err
 // checkHolders fails if another Rollout holds one of the seats.
 func (p *planner) checkHolders(r Route, seats []seat) error {
 	for _, s := range seats {
-		if holder := p.memory.holders[s.destination.Key()]; holder != "" && (s.index >= 0 || s.share > 0) {
+		if holder := p.memory.holders[seatKey{r.Key, s.destination.Key()}]; holder != "" && (s.index >= 0 || s.share > 0) {
 			return fmt.Errorf("%s: %s is being moved by Rollout %s as well; let that one finish, or remove it from annotation %s if it is gone",
 				r.Place, s.destination, holder, Annotation)
 		}

@@ -33,7 +33,14 @@ func (d Destination) WithHash(hash string) Destination {
 	if hash == "" {
 		return d
 	}
-	subset := map[string]string{d.HashLabel: hash}
+	d = d.WithoutHash()
+	d.Subset[d.HashLabel] = hash
+	return d
+}
+
+// WithoutHash returns the destination without a pod hash in its subset.
+func (d Destination) WithoutHash() Destination {
+	subset := map[string]string{}
 	for label, value := range d.Subset {
 		if label != d.HashLabel {
 			subset[label] = value
@@ -87,7 +94,7 @@ func (d Destination) apart(other Destination) bool {
 // not count: the two versions that it tells apart are one destination there.
 func (d Destination) Key() string {
 	if d.HashLabel != "" {
-		d = d.WithHash("*")
+		d = d.WithoutHash()
 	}
 	key := d.String()
 	if d.Kind == config.KindService {
