@@ -34,8 +34,8 @@ type Config struct {
 	Canary *Destination `json:"canary,omitempty"`
 
 	// SubsetLabel, if set, is the label of pods by which stable and canary are told apart behind one Service, stable.name:
-	// its value on each destination's subset is the pod hash of that version, as the Rollout goes from one to the next.
-	// Usually rollouts-pod-template-hash, which Argo Rollouts puts on pods.
+	// its value on each destination's subset is the pod hash of that version, as the Rollout goes from one to the next. It
+	// must be rollouts-pod-template-hash, which Argo Rollouts puts on pods.
 	SubsetLabel string `json:"subsetLabel,omitempty"`
 
 	// Verify says what a step waits for: Accepted, until Gloo has accepted the tables as they were written; Spec, until the

@@ -114,7 +114,7 @@ func TestDecodeRefuses(t *testing.T) {
 			`verify: found "accepted", want one of Accepted, Spec, Off`},
 		{"a verification that is none", table + "verify: 5", "verify: found 5, want one of Accepted, Spec, Off"},
 		{"subsets by hash of no Service", table + "subsetLabel: pod hash\nstable: {subset: {a: b}}\ncanary: {name: web}",
-			`subsetLabel: "pod hash" is not a label that a pod can have; usually it is rollouts-pod-template-hash; subsetLabel: the two versions share one Service; name it in stable.name; ` +
+			`subsetLabel: found "pod hash", want rollouts-pod-template-hash: it is the one that Argo Rollouts puts on pods; subsetLabel: the two versions share one Service; name it in stable.name; ` +
 				"stable.subset: subsetLabel adds the pod hash to what the table has; leave subset out; canary: with subsetLabel it is the same Service as stable; leave it out"},
 		{"an unknown operator", "routeTableSelector: {matchExpressions: [{key: a, operator: Is}]}",
 			`routeTableSelector: labels and matchExpressions are no selector: "Is" is not a valid label selector operator`},

@@ -53,8 +53,8 @@ func (c *Config) checkSubsetLabel(report func(string, ...any)) {
 	if c.SubsetLabel == "" {
 		return
 	}
-	if len(validation.IsQualifiedName(c.SubsetLabel)) > 0 {
-		report("subsetLabel: %q is not a label that a pod can have; usually it is %s", c.SubsetLabel, v1alpha1.DefaultRolloutUniqueLabelKey)
+	if c.SubsetLabel != v1alpha1.DefaultRolloutUniqueLabelKey {
+		report("subsetLabel: found %q, want %s: it is the one that Argo Rollouts puts on pods", c.SubsetLabel, v1alpha1.DefaultRolloutUniqueLabelKey)
 	}
 	if c.Stable == nil || c.Stable.Name == "" {
 		report("subsetLabel: the two versions share one Service; name it in stable.name")

@@ -86,6 +86,9 @@ func (e *Engine) Set(ctx context.Context, in intent.Intent, targets []Target) er
 // serve brings the objects of one target to in. Objects that were found by label and that never forward to stable are
 // passed over, as long as one is left.
 func (e *Engine) serve(ctx context.Context, in intent.Intent, target Target, objects []Object) []error {
+	if unmanaged := unmanaged(in, target, objects); len(unmanaged) > 0 {
+		return unmanaged
+	}
 	var faults, passedOver []error
 	for _, o := range objects {
 		err := e.bring(ctx, target.API, o, Selection{Routes: target.Routes}, in)
@@ -100,6 +103,24 @@ func (e *Engine) serve(ctx context.Context, in intent.Intent, target Target, obj
 	}
 	if len(faults) == 0 && len(passedOver) == len(objects) {
 		return passedOver
+	}
+	return faults
+}
+
+// unmanaged returns why no object can have the managed routes that are wanted; nothing if one can.
+func unmanaged(in intent.Intent, target Target, objects []Object) []error {
+	var faults []error
+	if len(in.Managed) == 0 {
+		return nil
+	}
+	for _, o := range objects {
+		plan, err := MakePlan(target.API, o, Selection{Routes: target.Routes}, in)
+		switch {
+		case plan.Unmanaged != nil:
+			faults = append(faults, plan.Unmanaged)
+		case !errors.Is(err, ErrNoRoute): // it has the routes, or what is wrong with it is another thing
+			return nil
+		}
 	}
 	return faults
 }

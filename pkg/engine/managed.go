@@ -36,24 +36,27 @@ type managedPlan struct {
 	newServices []NewService
 	// policies are what the mirrors among the managed routes need, each once, in the order of its first route.
 	policies []Policy
+	// unmanaged says why there is no managed route, if some are wanted and no source can have any.
+	unmanaged error
 }
 
 // manage plans the managed routes of an object: those that the intent wants directly before each source route, in its
 // order, and no others of this Rollout's. Routes are wanted as their sources stand, so that they follow later edits.
-// Routes of other Rollouts may stand between.
+// Routes of other Rollouts may stand between; header routes are put before those, since a mirror route takes its requests
+// from all that stand behind it.
 func (p *planner) manage(object string, routes []Route, sources []routePlan) (managedPlan, []error) {
 	plan, faults := managedPlan{}, []error(nil)
 	capable := slices.DeleteFunc(slices.Clone(sources), func(rp routePlan) bool { return rp.route.Section == "" })
 	if len(p.in.Managed) > 0 && len(sources) > 0 && len(capable) == 0 {
-		return plan, []error{fmt.Errorf("only routes without headers match (%s), so no header or mirror route can be added; select an http route as well",
-			list(sources, func(rp routePlan) string { return rp.route.Place }, ", "))}
+		plan.unmanaged = fmt.Errorf("%s: only routes without headers match (%s), so no header or mirror route can be added; select an http route as well",
+			object, list(sources, func(rp routePlan) string { return rp.route.Place }, ", "))
 	}
 	mine := ownerLabelValue(p.in.Owner)
 	names := p.namesOfOthers(routes, mine)
-	wanted := map[int][]json.RawMessage{} // by the index of the source route
+	wanted := map[int][]json.RawMessage{} // by the index of the route before which they are to stand
 	kept := map[int]bool{}
 	for _, source := range capable {
-		spelt, err := p.managedRoutesOf(source, object, names, &plan)
+		spelt, heads, err := p.managedRoutesOf(source, object, names, &plan)
 		if err != nil {
 			faults = append(faults, err)
 			continue
@@ -67,19 +70,21 @@ func (p *planner) manage(object string, routes []Route, sources []routePlan) (ma
 			}
 			continue
 		}
-		wanted[source.route.Index] = spelt
+		first := source.route.Index - len(managedBefore(routes, source.route))
+		wanted[first] = append(wanted[first], spelt[:heads]...)
+		wanted[source.route.Index] = append(wanted[source.route.Index], spelt[heads:]...)
 	}
 	for _, r := range slices.Backward(routes) {
 		if r.Section == "" {
 			continue
 		}
-		for _, raw := range slices.Backward(wanted[r.Index]) {
-			plan.patch = append(plan.patch, Operation{Op: "add", Path: at(r.Section, r.Index), Value: raw})
-			plan.added = append(plan.added, r.Place)
-		}
 		if r.Owner == mine && !kept[r.Index] {
 			plan.patch = append(plan.patch, Operation{Op: "remove", Path: at(r.Section, r.Index)})
 			plan.removed = append(plan.removed, r.Place)
+		}
+		for _, raw := range slices.Backward(wanted[r.Index]) {
+			plan.patch = append(plan.patch, Operation{Op: "add", Path: at(r.Section, r.Index), Value: raw})
+			plan.added = append(plan.added, r.Place)
 		}
 	}
 	return plan, faults
@@ -104,21 +109,21 @@ func (p *planner) namesOfOthers(routes []Route, mine string) map[string]bool {
 	return names
 }
 
-// managedRoutesOf spells the managed routes of one source, and takes their names.
-func (p *planner) managedRoutesOf(rp routePlan, object string, names map[string]bool, plan *managedPlan) ([]json.RawMessage, error) {
+// managedRoutesOf spells the managed routes of one source, and takes their names. The first of them, as many as heads, are
+// header routes.
+func (p *planner) managedRoutesOf(rp routePlan, object string, names map[string]bool, plan *managedPlan) (spelt []json.RawMessage, heads int, err error) {
 	if len(p.in.Managed) == 0 {
-		return nil, nil
+		return nil, 0, nil
 	}
 	source := rp.route
 	canary, entry, err := p.canaryOf(source)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var spelt []json.RawMessage
 	for _, m := range p.in.Managed {
 		name, err := freeName(m.Name, names)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", source.Place, err)
+			return nil, 0, fmt.Errorf("%s: %w", source.Place, err)
 		}
 		route := ManagedRoute{
 			Name: name, Labels: map[string]string{OwnerLabel: ownerLabelValue(p.in.Owner)}, Matches: m.Matches, Destinations: []json.RawMessage{entry},
@@ -130,17 +135,20 @@ func (p *planner) managedRoutesOf(rp routePlan, object string, names map[string]
 				route.Destinations, err = rp.spelt()
 			}
 			if err != nil {
-				return nil, fmt.Errorf("%s: managed route %q: %w", source.Place, m.Name, err)
+				return nil, 0, fmt.Errorf("%s: managed route %q: %w", source.Place, m.Name, err)
 			}
 		}
 		raw, err := p.api.SpellRoute(source, route)
 		if err != nil {
-			return nil, fmt.Errorf("%s: managed route %q: %w", source.Place, m.Name, err)
+			return nil, 0, fmt.Errorf("%s: managed route %q: %w", source.Place, m.Name, err)
 		}
 		if raw == nil { // no request that reaches the source can fit
 			continue
 		}
 		names[name] = false
+		if m.Mirror == nil && heads == len(spelt) {
+			heads++
+		}
 		spelt = append(spelt, raw)
 		if m.Mirror != nil {
 			plan.want(policy)
@@ -149,7 +157,7 @@ func (p *planner) managedRoutesOf(rp routePlan, object string, names map[string]
 	if len(spelt) > 0 && canary.index < 0 && canary.destination.Kind == config.KindService {
 		plan.newServices = append(plan.newServices, NewService{Place: source.Place, Destination: canary.destination})
 	}
-	return spelt, nil
+	return spelt, heads, nil
 }
 
 // canaryOf returns the canary's seat in a source, and its entry without a weight: the one that is listed or, if none is, the

@@ -42,6 +42,9 @@ type Plan struct {
 	Changes []Change
 	// Policies are those that the Rollout wants beside the object, in a fixed order.
 	Policies []Policy
+	// Unmanaged says why none of the managed routes that are wanted can be added: the object has routes without headers only.
+	// Another object may have others.
+	Unmanaged error
 	// Added, Changed and Removed are the places of managed routes that Patch adds, changes and removes, as they are counted
 	// before it.
 	Added, Changed, Removed []string
@@ -96,6 +99,7 @@ func MakePlan(api API, observed Object, selection Selection, in intent.Intent) (
 		return Plan{}, fmt.Errorf("%s: %w", name, err)
 	}
 	plan.Patch = slices.Concat(plan.Patch, follow, managed.patch)
+	plan.Unmanaged = managed.unmanaged
 	plan.Policies, plan.Added, plan.Changed, plan.Removed = managed.policies, managed.added, managed.changed, managed.removed
 	plan.NewServices = append(plan.NewServices, managed.newServices...)
 	mine := remember(plans)

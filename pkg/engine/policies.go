@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
 )
@@ -76,16 +78,45 @@ func (e *Engine) writePolicies(ctx context.Context, api API, o Object, plan Plan
 }
 
 func (e *Engine) writePolicy(ctx context.Context, api API, o Object, wanted Policy, in intent.Intent) error {
-	kind := api.Policies()
 	for _, observed := range o.Policies {
-		if observed.Name != wanted.Name {
-			continue
+		if observed.Name == wanted.Name {
+			return e.changePolicy(ctx, api, o, observed, wanted, in)
 		}
-		if wanted.is(observed) {
+	}
+	kind := api.Policies()
+	object, err := json.Marshal(wanted.object(api, o, in))
+	if err != nil {
+		return err
+	}
+	err = e.Cluster.Create(ctx, kind.Resource, o.Namespace, object)
+	if apierrors.IsAlreadyExists(err) { // somebody took its labels away; its name is this Rollout's alone
+		observed, err := e.Cluster.Get(ctx, kind.Resource, o.Namespace, wanted.Name)
+		if err != nil {
+			return err
+		}
+		return e.changePolicy(ctx, api, o, observed, wanted, in)
+	}
+	if err == nil {
+		e.Log.Info("policy added", "rollout", in.Owner, "object", objectName(api, o), "policy", wanted.Name)
+	}
+	return err
+}
+
+// changePolicy makes a policy that is there what is wanted. Others, such as the control plane, write to it too.
+func (e *Engine) changePolicy(ctx context.Context, api API, o, observed Object, wanted Policy, in intent.Intent) error {
+	kind, labels, stale := api.Policies(), policyLabels(in, o), false
+	return retry.RetryOnConflict(patience, func() (err error) {
+		if stale {
+			if observed, err = e.Cluster.Get(ctx, kind.Resource, observed.Namespace, observed.Name); err != nil {
+				return err
+			}
+		}
+		if wanted.is(observed) && maps.Equal(observed.Labels, labels) {
 			return nil
 		}
 		patch, err := json.Marshal([]Operation{
 			{Op: "replace", Path: "/metadata/resourceVersion", Value: observed.ResourceVersion},
+			{Op: "add", Path: "/metadata/labels", Value: labels},
 			{Op: "add", Path: "/spec", Value: wanted.Spec},
 		})
 		if err != nil {
@@ -93,21 +124,13 @@ func (e *Engine) writePolicy(ctx context.Context, api API, o Object, wanted Poli
 		}
 		written, err := e.Cluster.Patch(ctx, kind.Resource, observed.Namespace, observed.Name, patch)
 		if err != nil {
+			stale = true
 			return err
 		}
 		e.generations.wrote(written)
 		e.Log.Info("policy changed", "rollout", in.Owner, "object", objectName(api, o), "policy", wanted.Name)
 		return nil
-	}
-	object, err := json.Marshal(wanted.object(api, o, in))
-	if err != nil {
-		return err
-	}
-	if err := e.Cluster.Create(ctx, kind.Resource, o.Namespace, object); err != nil {
-		return err
-	}
-	e.Log.Info("policy added", "rollout", in.Owner, "object", objectName(api, o), "policy", wanted.Name)
-	return nil
+	})
 }
 
 // is reports whether an observed policy says what this one says.

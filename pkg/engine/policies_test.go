@@ -127,6 +127,65 @@ func TestMirrorWithoutMemory(t *testing.T) {
 	}
 }
 
+// What can be known beforehand is known before anything is written.
+func TestRefusedWithoutAWrite(t *testing.T) {
+	c := tables([3]string{"a", "x", web})
+	if err := on(c).Set(context.Background(), mirroring(0, 35), byName("a")); err != nil {
+		t.Fatal(err)
+	}
+	refused := func(name string, in intent.Intent) {
+		t.Helper()
+		writes := c.Writes
+		if err := on(c).Set(context.Background(), in, byName("a")); err == nil || c.Writes != writes {
+			t.Errorf("%s: %v, with %d writes", name, err, c.Writes-writes)
+		}
+	}
+	renamed := mirroring(10, 35)
+	renamed.Canary.Name = "missing"
+	refused("a canary that does not exist", renamed)
+	c.Policies, c.Forbidden = nil, []string{"policy create"}
+	refused("no right to create policies", mirroring(10, 35))
+}
+
+// A policy whose labels somebody took away is made the Rollout's again.
+func TestPolicyWithoutLabels(t *testing.T) {
+	c := tables([3]string{"a", "x", web})
+	for range 2 {
+		if err := on(c).Set(context.Background(), mirroring(10, 35), byName("a")); err != nil {
+			t.Fatal(err)
+		}
+		if len(c.Policies) != 1 || c.Policies[0].Labels[engine.OwnerLabel] == "" {
+			t.Fatalf("policies %v", c.Policies)
+		}
+		c.Policies[0].Labels = nil
+	}
+}
+
+// Of tables that are selected by label, one may have no route with headers, if another has.
+func TestHeaderStepBesideATableOfStreams(t *testing.T) {
+	c := tables([3]string{"a", "x", web})
+	c.Put([]byte(`{"metadata":{"namespace":"apps","name":"b","labels":{"app":"x"}},"spec":{"tcp":[{"forwardTo":{"destinations":[{"ref":{"name":"web"}}]}}]}}`))
+	in := canary(10)
+	in.Managed = []intent.ManagedRoute{{Name: "shadow", Matches: []intent.RequestMatch{{Headers: []intent.HeaderMatch{{Name: "x", ValueMatch: intent.ValueMatch{Type: intent.Exact, Value: "1"}}}}}}}
+	if err := on(c).Set(context.Background(), in, byLabel(t, "app=x")); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.weights("b"); got != "web 90, web-canary 10" {
+		t.Errorf("the streams: %s", got)
+	}
+	if v := on(c).Verify(context.Background(), in, byLabel(t, "app=x"), false); !v.Verified() {
+		t.Error(v)
+	}
+	in.CanaryShare = 50
+	want := "RouteTable apps/b: only routes without headers match (tcp[0]), so no header or mirror route can be added; select an http route as well"
+	if err := on(c).Set(context.Background(), in, byName("b")); err == nil || err.Error() != want || c.weights("b") != "web 90, web-canary 10" {
+		t.Errorf("got  %v with %s\nwant %s", err, c.weights("b"), want)
+	}
+	if v := on(c).Verify(context.Background(), in, byName("b"), false); v.Verified() {
+		t.Error("streams alone are verified")
+	}
+}
+
 // Where the policies of a Rollout cannot be deleted, all else is done, and Verify says what is left until it is gone.
 func TestPolicyThatMayNotBeDeleted(t *testing.T) {
 	c := tables([3]string{"a", "x", web})

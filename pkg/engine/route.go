@@ -243,14 +243,14 @@ func (p *planner) rest(plan *routePlan) {
 }
 
 // spelling returns how the plan gives the weights of those entries of the Rollout's that it did not make.
-func (plan *routePlan) spelling() spelling {
+func (rp *routePlan) spelling() spelling {
 	given := spelling{}
-	if plan.route.Empty {
+	if rp.route.Empty {
 		given[emptyList] = nil
 	}
-	for _, s := range plan.form {
-		if s.seat >= 0 && s.index >= 0 && !plan.seats[s.seat].made {
-			given[plan.seats[s.seat].destination.Key()] = s.weight
+	for _, s := range rp.form {
+		if s.seat >= 0 && s.index >= 0 && !rp.seats[s.seat].made {
+			given[rp.seats[s.seat].destination.Key()] = s.weight
 		}
 	}
 	return given

@@ -55,6 +55,9 @@ func (e *Engine) Verify(ctx context.Context, in intent.Intent, targets []Target,
 
 // verify adds what is to be said of the objects of one target to the verdict.
 func (e *Engine) verify(ctx context.Context, verdict *Verdict, in intent.Intent, target Target, objects []Object, acceptance bool) {
+	for _, fault := range unmanaged(in, target, objects) {
+		verdict.fault(fault)
+	}
 	passedOver := 0
 	for _, o := range objects {
 		o, unread := e.withPolicies(ctx, target.API, o, in)

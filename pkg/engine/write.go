@@ -17,23 +17,27 @@ import (
 // seconds in all.
 var patience = wait.Backoff{Steps: 20, Duration: 10 * time.Millisecond, Factor: 1.2, Jitter: 0.5}
 
-// bring makes one object what in wants, and then sees to it that just those policies are beside it that in wants. Policies
-// that are not wanted go before the object is written, which until then tells of them, and new ones come after it. One that
-// cannot be removed mirrors nothing any more: it keeps nothing from being served, is tried again, and Verify tells of it.
+// bring makes one object what in wants, and sees to it that just those policies are beside it that in wants. Nothing is
+// written unless all that can be known beforehand is as it must be. Policies come first: a new one mirrors nothing before the
+// object has its route, and of those that go the object tells until it is written. One that cannot be removed mirrors
+// nothing any more: it keeps nothing from being served, is tried again, and Verify tells of it.
 func (e *Engine) bring(ctx context.Context, api API, observed Object, selection Selection, in intent.Intent) error {
 	observed, err := e.withPolicies(ctx, api, observed, in)
-	if err != nil && intent.Mirrors(in.Managed) {
+	if err != nil && intent.Mirrors(in.Managed) && !selection.None {
 		return err
 	}
 	plan, err := MakePlan(api, observed, selection, in)
 	if err != nil {
 		return err
 	}
-	observed.Policies = e.removePolicies(ctx, api, observed, plan, in)
-	if err := e.write(ctx, api, observed, selection, in); err != nil {
+	if err := e.checkServices(ctx, plan.NewServices, in); err != nil {
+		return fmt.Errorf("%s: %w", objectName(api, observed), err)
+	}
+	if err := e.writePolicies(ctx, api, observed, plan, in); err != nil {
 		return err
 	}
-	return e.writePolicies(ctx, api, observed, plan, in)
+	observed.Policies = e.removePolicies(ctx, api, observed, plan, in)
+	return e.write(ctx, api, observed, selection, in)
 }
 
 // write makes one object what in wants. If somebody changes it meanwhile, it reads afresh and plans again.

@@ -31,10 +31,11 @@ func headerIs(name string, is intent.MatchType, value string) intent.HeaderMatch
 func exact(name, value string) intent.HeaderMatch { return headerIs(name, intent.Exact, value) }
 
 const (
-	mine   = "labels: {rollouts.argoproj.io/managed-by: web-3b4e3efd}"
-	theirs = "labels: {rollouts.argoproj.io/managed-by: other-00000000}"
-	toAll  = "forwardTo: {destinations: [{ref: {name: web}}]}"
-	toNew  = "forwardTo: {destinations: [{ref: {name: web-canary}, subset: {}}]}"
+	mine        = "labels: {rollouts.argoproj.io/managed-by: web-3b4e3efd}"
+	theirs      = "labels: {rollouts.argoproj.io/managed-by: other-00000000}"
+	theirMirror = "labels: {rollouts.argoproj.io/managed-by: other-00000000, rollouts.argoproj.io/mirrored-by: x}"
+	toAll       = "forwardTo: {destinations: [{ref: {name: web}}]}"
+	toNew       = "forwardTo: {destinations: [{ref: {name: web-canary}, subset: {}}]}"
 )
 
 func TestPlanHeaderRoutes(t *testing.T) {
@@ -81,6 +82,12 @@ func TestPlanHeaderRoutes(t *testing.T) {
 		{"another Rollout's of the same name between it and its source",
 			"[{name: beta-1, " + mine + ", matchers: [{headers: [{name: x-beta, value: 'yes'}]}], " + toNew + "}, {name: beta, " + theirs + ", redirect: {}}, {name: all, " + toAll + "}]",
 			"[{name: beta-1, " + mine + ", matchers: [{headers: [{name: x-beta, value: 'yes'}]}], " + toNew + "}, {name: beta, " + theirs + ", redirect: {}}, {name: all, " + toAll + "}]", withHeaders(beta)},
+		{"before another Rollout's mirror route, which would take its requests",
+			"[{name: shadow, " + theirMirror + ", redirect: {}}, {name: all, " + toAll + "}]",
+			"[{name: beta, " + mine + ", matchers: [{headers: [{name: x-beta, value: 'yes'}]}], " + toNew + "}, {name: shadow, " + theirMirror + ", redirect: {}}, {name: all, " + toAll + "}]", withHeaders(beta)},
+		{"fewer than there are, around another Rollout's",
+			"[{name: old, " + mine + ", redirect: {}}, {name: shadow, " + theirMirror + ", redirect: {}}, {name: older, " + mine + ", redirect: {}}, {name: all, " + toAll + "}]",
+			"[{name: beta, " + mine + ", matchers: [{headers: [{name: x-beta, value: 'yes'}]}], " + toNew + "}, {name: shadow, " + theirMirror + ", redirect: {}}, {name: all, " + toAll + "}]", withHeaders(beta)},
 		{"none is wanted any more",
 			"[{name: beta, " + mine + ", " + toNew + "}, {name: all, " + toAll + "}]", "[{name: all, " + toAll + "}]", withHeaders()},
 		{"the default destination",
@@ -123,8 +130,6 @@ func TestPlanHeaderRoutesRefuses(t *testing.T) {
 	for _, tt := range []struct{ name, spec, want string }{
 		{"a user's route of that name", "{http: [{name: all, " + toAll + "}, {name: beta, redirect: {}}]}",
 			`RouteTable apps/demo: http[0] "all": managed route "beta": the table has a route of that name already; rename either`},
-		{"routes that have no headers", "{tcp: [{" + toAll + "}]}",
-			"RouteTable apps/demo: only routes without headers match (tcp[0]), so no header or mirror route can be added; select an http route as well"},
 		{"a subset", "{http: [{name: all, forwardTo: {destinations: [{ref: {name: web}, subset: {v: '1'}}]}}]}",
 			`RouteTable apps/demo: http[0] "all": stable has a subset and no canary is listed; list it or set canary.subset`},
 		{"matchers that cannot be read", "{http: [{name: all, matchers: [{headers: {}}], " + toAll + "}]}",

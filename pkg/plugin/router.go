@@ -151,6 +151,7 @@ func (r *Router) SetMirrorRoute(ro *v1alpha1.Rollout, _ *v1alpha1.SetMirrorRoute
 func (r *Router) setManaged(ro *v1alpha1.Rollout) types.RpcError {
 	return r.answer(ro, r.call(ro, 0, nil, func(ctx context.Context, c call) error {
 		c.in.KeepWeights = true
+		c.in = c.in.WithHashes(intent.StatusHashes(ro)) // the controller tells of a new version only later in its reconcile
 		return c.engine.Set(ctx, c.in, c.targets)
 	}))
 }

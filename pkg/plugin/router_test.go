@@ -229,7 +229,7 @@ func TestHashesOfTheController(t *testing.T) {
 	const table = `{"metadata":{"namespace":"apps","name":"demo"},"spec":{"http":[{"name":"one","forwardTo":{"destinations":[{"ref":{"name":"web"}}]}}]}}`
 	c := &memory.Cluster{Services: map[string]intent.Service{"web": {Ports: []intent.ServicePort{{Number: 80}}}}}
 	c.Put([]byte(table))
-	ro := rollout(t, "solo-io/glooplatform", "routeTableSelector: {name: demo}\nsubsetLabel: hash\nstable: {name: web}")
+	ro := rollout(t, "solo-io/glooplatform", "routeTableSelector: {name: demo}\nsubsetLabel: rollouts-pod-template-hash\nstable: {name: web}")
 	ro.Spec.Strategy.Canary.StableService, ro.Spec.Strategy.Canary.CanaryService = "", ""
 	ro.Status.StableRS, ro.Status.CurrentPodHash = "h1", "h2"
 	start := func() *plugin.Router {
@@ -237,8 +237,8 @@ func TestHashesOfTheController(t *testing.T) {
 	}
 	r := start()
 	for _, tt := range []struct{ canary, want string }{
-		{"", `"subset":{"hash":"h2"},"weight":10`},
-		{"h3", `"subset":{"hash":"h3"},"weight":10`},
+		{"", `"subset":{"rollouts-pod-template-hash":"h2"},"weight":10`},
+		{"h3", `"subset":{"rollouts-pod-template-hash":"h3"},"weight":10`},
 	} {
 		if tt.canary != "" {
 			if err := r.UpdateHash(ro, tt.canary, "h1", nil); err.HasError() {
@@ -248,7 +248,7 @@ func TestHashesOfTheController(t *testing.T) {
 		if err := r.SetWeight(ro, 10, nil); err.HasError() {
 			t.Fatal(err)
 		}
-		if got := string(c.Objects[0].JSON); !strings.Contains(got, tt.want) || !strings.Contains(got, `"subset":{"hash":"h1"},"weight":90`) {
+		if got := string(c.Objects[0].JSON); !strings.Contains(got, tt.want) || !strings.Contains(got, `"subset":{"rollouts-pod-template-hash":"h1"},"weight":90`) {
 			t.Errorf("no %s in %s", tt.want, got)
 		}
 	}

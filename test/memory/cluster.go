@@ -12,6 +12,7 @@ import (
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -107,11 +108,15 @@ func (c *Cluster) of(resource schema.GroupVersionResource, verb string) (*[]engi
 
 // Get is part of [engine.Cluster].
 func (c *Cluster) Get(_ context.Context, resource schema.GroupVersionResource, namespace, name string) (engine.Object, error) {
-	i := c.Index(namespace, name)
+	objects, err := c.of(resource, "get")
+	if err != nil {
+		return engine.Object{}, err
+	}
+	i := index(*objects, namespace, name)
 	if i < 0 {
 		return engine.Object{}, apierrors.NewNotFound(resource.GroupResource(), name)
 	}
-	return c.Objects[i], nil
+	return (*objects)[i], nil
 }
 
 // List is part of [engine.Cluster].
@@ -187,6 +192,13 @@ func (c *Cluster) Create(_ context.Context, resource schema.GroupVersionResource
 	objects, err := c.of(resource, "create")
 	if err != nil {
 		return err
+	}
+	head := metav1.PartialObjectMetadata{}
+	if err := json.Unmarshal(object, &head); err != nil {
+		return err
+	}
+	if index(*objects, head.Namespace, head.Name) >= 0 {
+		return apierrors.NewAlreadyExists(resource.GroupResource(), head.Name)
 	}
 	c.Writes++
 	c.put(objects, object)
