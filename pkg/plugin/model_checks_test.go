@@ -138,18 +138,26 @@ func (w *world) checkShares(t *rapid.T, r *release, tb *table, result reconciled
 		if theirs.Spread() == nil {
 			continue
 		}
-		want := map[string]int{}
-		if r.isSource(tb, theirs) {
+		want, source := map[string]int{}, r.isSource(tb, theirs)
+		if source {
 			want = r.share(t, theirs, result)
 		}
-		spread := route.Spread()
-		for _, name := range r.own() {
-			_, listed := theirs.Spread()[name]
-			switch got, stays := spread[name]; {
-			case r.isSource(tb, theirs) && math.Abs(got-float64(want[name])) > 0.01:
-				t.Fatalf("shares: %s %d %v: in %s %s %s gets %.1f, want %d\n%s", r.ro.Name, result.weight, result.additional, tb.name, route, name, got, want[name], w)
-			case stays && !listed && want[name] == 0 && !trafficrouting.IsPingPongEnabled(r.ro):
-				t.Fatalf("change of mind: %s: in %s %s %s is left\n%s", r.ro.Name, tb.name, route, name, w)
+		stable, _ := r.versions()
+		spread := maps.Clone(route.Spread())
+		for version := range want { // one that is missing gets nothing
+			spread[version] += 0
+		}
+		for version, got := range spread {
+			_, listed := theirs.Spread()[version]
+			_, hash, hashed := strings.Cut(version, "@")
+			switch _, stays := route.Spread()[version]; {
+			case !r.owns(version):
+			case source && math.Abs(got-float64(want[version])) > 0.01:
+				t.Fatalf("shares: %s %d %v: in %s %s %s gets %.1f, want %d\n%s", r.ro.Name, result.weight, result.additional, tb.name, route, version, got, want[version], w)
+			case stays && !listed && want[version] == 0 && version != stable && !trafficrouting.IsPingPongEnabled(r.ro):
+				t.Fatalf("change of mind: %s: in %s %s %s is left\n%s", r.ro.Name, tb.name, route, version, w)
+			case source && hashed && version != stable && got > 0 && r.pods(hash) == 0:
+				t.Fatalf("%s: in %s %s %s gets %.1f and has no pods\n%s", r.ro.Name, tb.name, route, version, got, w)
 			}
 		}
 	}
@@ -160,7 +168,7 @@ func (w *world) checkShares(t *rapid.T, r *release, tb *table, result reconciled
 // that one mirrors. Else it goes by the same route.
 func (w *world) checkRequests(t *rapid.T, r *release, tb *table) {
 	managed := r.managed()
-	_, canary := trafficrouting.GetStableAndCanaryServices(r.ro, true)
+	_, canary := r.versions()
 	live, theirs := tb.live(t), tb.theirs(t)
 	for _, req := range requests {
 		req.Host = tb.host
@@ -200,7 +208,7 @@ func nameOf(route *gateway.Route) string {
 // checkManaged looks at the Rollout's managed routes and policies in and beside a table: each is one that is wanted; each that
 // mirrors is found by one policy, which mirrors to the canary as the step says; and no policy is left without.
 func (w *world) checkManaged(t *rapid.T, r *release, tb *table) {
-	_, canary := trafficrouting.GetStableAndCanaryServices(r.ro, true)
+	_, canary := r.versions()
 	uses := map[*gateway.Policy]int{}
 	policies := w.policies(t, r, tb)
 	for _, route := range tb.live(t).served.HTTP {
@@ -216,8 +224,8 @@ func (w *world) checkManaged(t *rapid.T, r *release, tb *table) {
 			if !p.Selects(tb.live(t).served, route, "") {
 				continue
 			}
-			if found++; p.Destination.Name != canary || p.Percentage != float64(r.managed()[n].percentage) {
-				t.Fatalf("%s: in %s %s mirrors %v percent to %s, want %d to %s", r.ro.Name, tb.name, route, p.Percentage, p.Destination, r.managed()[n].percentage, canary)
+			if found++; p.Destination.Version() != canary || p.Percentage != float64(r.managed()[n].percentage) {
+				t.Fatalf("%s: in %s %s mirrors %v percent to %s, want %d to %s", r.ro.Name, tb.name, route, p.Percentage, p.Destination.Version(), r.managed()[n].percentage, canary)
 			}
 			uses[p]++
 		}
@@ -273,14 +281,16 @@ func decide(v *view, req *http.Request) gateway.Decision {
 // it was lost, or where its spelling sends something to a canary.
 func (w *world) checkRestored(t *rapid.T, tb *table) {
 	live, theirs := tb.live(t), tb.theirs(t)
-	if trafficrouting.IsPingPongEnabled(w.releases[0].ro) {
-		return
-	}
-	if _, left := tb.object().Annotations[engine.Annotation]; left {
+	// Which of two services holds the weight is not restored, nor is the stable hash.
+	changed := trafficrouting.IsPingPongEnabled(w.releases[0].ro) || w.releases[0].byHash
+	if _, left := tb.object().Annotations[engine.Annotation]; left && !changed {
 		t.Fatalf("reversibility: %s keeps its annotation\n%s", tb.name, w)
 	}
 	if len(live.served.HTTP) != len(theirs.served.HTTP) {
 		t.Fatalf("reversibility: %s keeps managed routes\n%s", tb.name, w)
+	}
+	if changed {
+		return
 	}
 	for _, section := range []string{"http", "tcp"} {
 		mine := routes(tb.mine["spec"].(tree), section)

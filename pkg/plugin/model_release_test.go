@@ -2,6 +2,7 @@ package plugin_test
 
 import (
 	"encoding/json"
+	"math"
 	"net/http"
 	"regexp"
 	"slices"
@@ -23,6 +24,8 @@ type release struct {
 	// table is the name of the selected table; "" for both. main says that only routes labelled as main are selected.
 	table string
 	main  bool
+	// byHash says that the Rollout's versions are subsets of one Service.
+	byHash bool
 	// clearedAt is the version at which this process of the plugin last removed the managed routes.
 	clearedAt int
 	// changed says that, since a weight was last set and noted in the status, the Rollout came to name other routes, services
@@ -33,12 +36,31 @@ type release struct {
 
 // own are the names of every destination that the Rollout may ever call its own.
 func (r *release) own() []string {
+	if r.byHash {
+		return []string{r.ro.Name, r.ro.Name + "-exp"}
+	}
 	return []string{r.ro.Name, r.ro.Name + "-canary", r.ro.Name + "-canary2", r.ro.Name + "-exp"}
 }
 
-func (r *release) owns(name string) bool { return slices.Contains(r.own(), name) }
+// owns reports whether a destination is one of them, given as its version.
+func (r *release) owns(version string) bool {
+	name, _, _ := strings.Cut(version, "@")
+	return slices.Contains(r.own(), name)
+}
 
-func drawStrategy(t *rapid.T, name string, pingPong bool) *v1alpha1.CanaryStrategy {
+// versions returns what the stable and the canary destination are by now.
+func (r *release) versions() (stable, canary string) {
+	if !r.byHash {
+		return trafficrouting.GetStableAndCanaryServices(r.ro, true)
+	}
+	hash := r.ro.Status.CurrentPodHash
+	if r.isBacking() {
+		hash = r.ro.Status.Canary.Weights.Canary.PodTemplateHash
+	}
+	return r.ro.Name + "@" + r.ro.Status.StableRS, r.ro.Name + "@" + hash
+}
+
+func drawStrategy(t *rapid.T, name, kind string) *v1alpha1.CanaryStrategy {
 	canary := &v1alpha1.CanaryStrategy{
 		StableService: name, CanaryService: name + "-canary", DynamicStableScale: rapid.IntRange(0, 3).Draw(t, "dynamicStableScale") == 0,
 		TrafficRouting: &v1alpha1.RolloutTrafficRouting{ManagedRoutes: []v1alpha1.MangedRoutes{{Name: "first"}, {Name: "second"}}},
@@ -46,8 +68,10 @@ func drawStrategy(t *rapid.T, name string, pingPong bool) *v1alpha1.CanaryStrate
 	if rapid.IntRange(0, 3).Draw(t, "maxTrafficWeight") == 0 {
 		canary.TrafficRouting.MaxTrafficWeight = new(int32(1000))
 	}
-	if pingPong {
+	if kind != "services" {
 		canary.StableService, canary.CanaryService = "", ""
+	}
+	if kind == "ping-pong" {
 		canary.PingPong = &v1alpha1.PingPongSpec{PingService: name, PongService: name + "-canary"}
 	}
 	canary.Steps = drawSteps(t, ptr.Deref(canary.TrafficRouting.MaxTrafficWeight, 100))
@@ -110,6 +134,9 @@ func (r *release) setBlock() {
 	if r.main {
 		block["routeSelector"] = tree{"labels": tree{"part": "main"}}
 	}
+	if r.byHash {
+		block["subsetLabel"], block["stable"] = v1alpha1.DefaultRolloutUniqueLabelKey, tree{"name": r.ro.Name}
+	}
 	r.canary().TrafficRouting.Plugins = map[string]json.RawMessage{plugin.Names[0]: asJSON(block)}
 	r.touch()
 }
@@ -119,12 +146,13 @@ func (r *release) isSource(tb *table, route *gateway.Route) bool {
 	if r.table != "" && r.table != tb.name || r.main && route.Labels["part"] != "main" {
 		return false
 	}
-	stable, canary := trafficrouting.GetStableAndCanaryServices(r.ro, true)
-	_, listed := route.Spread()[stable]
-	if _, other := route.Spread()[canary]; other && trafficrouting.IsPingPongEnabled(r.ro) {
-		listed = true
+	stable, canary := r.versions()
+	for version := range route.Spread() {
+		if version == stable || version == canary && trafficrouting.IsPingPongEnabled(r.ro) || r.byHash && version == r.ro.Name {
+			return true
+		}
 	}
-	return listed
+	return false
 }
 
 // managed returns the managed routes that the steps up to now ask for, in the order of their precedence.
@@ -201,10 +229,12 @@ func (r *release) manages(label string) bool { return strings.HasPrefix(label, r
 // share returns what each of the Rollout's destinations is to get of a route.
 func (r *release) share(t *rapid.T, theirs *gateway.Route, result reconciled) map[string]int {
 	owned := 0.0
-	for _, name := range r.own() {
-		owned += theirs.Spread()[name]
+	for version, percent := range theirs.Spread() {
+		if r.owns(version) {
+			owned += percent
+		}
 	}
-	stable, canary := trafficrouting.GetStableAndCanaryServices(r.ro, true)
+	stable, canary := r.versions()
 	names, shares := []string{stable, canary}, []int{int(r.max() - result.weight), int(result.weight)}
 	for _, a := range result.additional {
 		if a.ServiceName != "" {
@@ -212,13 +242,13 @@ func (r *release) share(t *rapid.T, theirs *gateway.Route, result reconciled) ma
 			shares[0] -= int(a.Weight)
 		}
 	}
-	parts, err := split.Divide(int(owned), shares)
+	parts, err := split.Divide(int(math.Round(owned)), shares)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]int{}
 	for i, name := range names {
-		want[name] = parts[i]
+		want[name] += parts[i]
 	}
 	return want
 }

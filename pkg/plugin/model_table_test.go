@@ -25,20 +25,24 @@ type table struct {
 	liveView, mineView *view
 }
 
-// drawTable draws a table. Both Rollouts have a route there that is labelled for their selectors.
-func drawTable(t *rapid.T, cluster *memory.Cluster, name string) *table {
+// drawTable draws a table, which may list web's canary if that is no version of the same Service. Both Rollouts have a route there that is labelled for their selectors.
+func drawTable(t *rapid.T, cluster *memory.Cluster, name string, byHash bool) *table {
 	spec := tree{"hosts": []any{name + ".example.com"}, "future": tree{"id": json.Number("9007199254740993"), "nothing": nil}}
 	hasDefault := rapid.Bool().Draw(t, "default")
 	if hasDefault {
 		spec["defaultDestination"] = tree{"ref": tree{"name": "web"}}
 	}
+	forwards := []string{"web", "web 60, other 40", "web 30, api 70"}
+	if !byHash {
+		forwards = append(forwards, "web, web-canary", "web 100, web-canary 0")
+	}
 	http := []any{
-		drawRoute(t, 0, rapid.SampledFrom([]string{"web", "web, web-canary", "web 60, other 40", "web 30, api 70", "web 100, web-canary 0"}).Draw(t, "forwards"), "main"),
+		drawRoute(t, 0, rapid.SampledFrom(forwards).Draw(t, "forwards"), "main"),
 		drawRoute(t, 1, rapid.SampledFrom([]string{"api", "api 96, other 4", "api 50, web 50", "api 100, api-canary 0"}).Draw(t, "forwards"), "main"),
 	}
 	for i := range rapid.IntRange(0, 2).Draw(t, "routes") {
 		forwards := []string{"web", "other", "web 20, other 40, api 40", "api 50, web 30, more 20", "redirect"}
-		if hasDefault {
+		if hasDefault && !byHash {
 			forwards = append(forwards, "", "[]")
 		}
 		http = append(http, drawRoute(t, i+2, rapid.SampledFrom(forwards).Draw(t, "forwards"), ""))

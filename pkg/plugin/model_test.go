@@ -31,12 +31,13 @@ type world struct {
 
 func drawWorld(t *rapid.T) *world {
 	w := &world{cluster: &memory.Cluster{Services: map[string]intent.Service{}}}
-	pingPong := rapid.IntRange(0, 3).Draw(t, "pingPong") == 0
+	kind := rapid.SampledFrom([]string{"services", "services", "ping-pong", "hash"}).Draw(t, "kind")
 	for _, name := range []string{"demo", "more"} {
-		w.tables = append(w.tables, drawTable(t, w.cluster, name))
+		w.tables = append(w.tables, drawTable(t, w.cluster, name, kind == "hash"))
 	}
-	for _, name := range []string{"web", "api"} {
-		r := &release{controlled: newControlled(name, drawStrategy(t, name, pingPong && name == "web"))}
+	for _, of := range [][2]string{{"web", kind}, {"api", "services"}} {
+		name, kind := of[0], of[1]
+		r := &release{controlled: newControlled(name, drawStrategy(t, name, kind)), byHash: kind == "hash"}
 		for _, service := range r.own() {
 			w.cluster.Services[service] = intent.Service{Ports: []intent.ServicePort{{Number: 8080}}}
 		}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/argoproj/argo-rollouts/pkg/apis/rollouts/v1alpha1"
+
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
 )
 
@@ -63,24 +65,34 @@ func foreignPart(object, mine tree, own func(name string) bool) tree {
 	return object
 }
 
-// stripRoute takes made destinations out of a route, and the weights of own ones.
+// stripRoute takes made destinations out of a route, and the weights and pod hashes of own ones. Of two versions of one Service
+// the first is the owners'.
 func stripRoute(route tree, made, own func(name string) bool) {
 	forward, _ := route["forwardTo"].(tree)
 	list, _ := forward["destinations"].([]any)
-	kept := []any{}
+	kept, seen := []any{}, map[string]bool{}
 	for _, d := range list {
 		name, _ := d.(tree)["ref"].(tree)["name"].(string)
-		if made(name) {
+		if made(name) || seen[name] {
 			continue
 		}
-		if own(name) {
+		if seen[name] = own(name); own(name) {
 			delete(d.(tree), "weight")
+			stripHash(d.(tree))
 		}
 		kept = append(kept, d)
 	}
 	if forward != nil {
 		if forward["destinations"] = kept; len(kept) == 0 {
 			delete(forward, "destinations")
+		}
+	}
+}
+
+func stripHash(destination tree) {
+	if subset, found := destination["subset"].(tree); found {
+		if delete(subset, v1alpha1.DefaultRolloutUniqueLabelKey); len(subset) == 0 {
+			delete(destination, "subset")
 		}
 	}
 }

@@ -3,6 +3,7 @@ package gateway
 import (
 	"fmt"
 
+	"github.com/argoproj/argo-rollouts/pkg/apis/rollouts/v1alpha1"
 	commonv2 "github.com/solo-io/solo-apis/client-go/common.gloo.solo.io/v2"
 )
 
@@ -47,6 +48,14 @@ func (d Destination) String() string {
 		return d.Namespace + "/" + d.Name
 	}
 	return fmt.Sprintf("%s %s/%s", d.Kind, d.Namespace, d.Name)
+}
+
+// Version is the destination's name and, if its subset names a pod hash, that: web@5d4f.
+func (d Destination) Version() string {
+	if hash, found := d.Subset[v1alpha1.DefaultRolloutUniqueLabelKey]; found {
+		return d.Name + "@" + hash
+	}
+	return d.Name
 }
 
 // hostname is what autoHostRewrite makes of the destination.

@@ -55,14 +55,14 @@ func (s split) pick(draw func(int) int) Destination {
 	panic(fmt.Sprintf("draw(%d) is out of range", s.total))
 }
 
-// Spread is the percent of the route's traffic that each destination gets, by its name; nil if the route does not forward.
+// Spread is the percent of the route's traffic that each destination gets, by its version; nil if the route does not forward.
 func (r *Route) Spread() map[string]float64 {
 	if r.forward == nil {
 		return nil
 	}
 	spread := map[string]float64{}
 	for i, d := range r.forward.destinations {
-		spread[d.Name] += 100 * float64(r.forward.parts[i]) / float64(r.forward.total)
+		spread[d.Version()] += 100 * float64(r.forward.parts[i]) / float64(r.forward.total)
 	}
 	return spread
 }
