@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
@@ -139,14 +140,14 @@ func TestSomeoneKeepsEditingTheTable(t *testing.T) {
 	})
 }
 
-// someoneKeepsEditing edits a table forty times a second until rest is called. The last edit is to be there at the end.
+// someoneKeepsEditing edits a table some forty times a second until rest is called. The last edit is to be there at the end.
+// The pauses vary, and are the longer the more the machine has to do: the plugin is to find one for its own write.
 func (d *story) someoneKeepsEditing(name string) (rest func()) {
 	ctx, cancel := context.WithCancel(d.t.Context())
 	edited := &sync.WaitGroup{}
 	edited.Go(func() {
-		pace := time.NewTicker(25 * time.Millisecond)
-		defer pace.Stop()
 		for n := int64(0); ctx.Err() == nil; n++ {
+			began := time.Now()
 			edit := func(table *unstructured.Unstructured) {
 				table.Object["spec"].(map[string]any)[unknownField].(map[string]any)["edits"] = n
 			}
@@ -155,7 +156,7 @@ func (d *story) someoneKeepsEditing(name string) (rest func()) {
 				d.t.Error(err)
 				return
 			}
-			<-pace.C
+			time.Sleep(time.Duration(rand.ExpFloat64() * float64(max(25*time.Millisecond, 2*time.Since(began)))))
 		}
 	})
 	d.t.Cleanup(edited.Wait)

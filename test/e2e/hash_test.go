@@ -33,7 +33,7 @@ func beginByHash(t *testing.T, s setup) *story {
 	return d
 }
 
-// restsOn waits until an image alone is served, by one entry of each route with its hash.
+// restsOn waits until an image is the stable one, and route demo points at it alone.
 func (d *story) restsOn(image string) {
 	d.t.Helper()
 	ro := d.WaitFor(d.name, testbed.Healthy)
@@ -41,7 +41,6 @@ func (d *story) restsOn(image string) {
 		d.t.Errorf("%s is healthy, want %s", got, image)
 	}
 	d.soonPointsAt(ro.Status.StableRS)
-	d.served(requestsAtZero, "/demo", shares{image: 100})
 }
 
 // soonPointsAt waits until the route lists one entry, of a version.
@@ -53,7 +52,7 @@ func (d *story) soonPointsAt(hash string) {
 	}
 }
 
-// lists both versions, by their hashes.
+// listsVersions checks that route demo lists both versions, at these weights.
 func (d *story) listsVersions(stable, canary int) {
 	d.t.Helper()
 	ro := d.WaitFor(d.name)
@@ -78,6 +77,7 @@ func TestSubsetsByPodHash(t *testing.T) {
 		d.servesWith(requests, "/demo", "x-beta", "yes", shares{release.image: 100})
 		d.promote()
 		d.restsOn(release.image)
+		d.served(requestsAtZero, "/demo", shares{release.before: 0, release.image: 100})
 	}
 }
 
@@ -100,7 +100,7 @@ func TestAbortByPodHash(t *testing.T) {
 	d.restsOn("web:2")
 }
 
-// At no time does a version get requests whose pods are not there, or one that is gone: every request is answered.
+// At no time does a version get requests that has no pods yet or any more: every request is answered.
 func TestVersionsInQuickSuccessionByPodHash(t *testing.T) {
 	t.Parallel()
 	d := beginByHash(t, setup{steps: stepsTo(10)})
@@ -115,5 +115,6 @@ func TestVersionsInQuickSuccessionByPodHash(t *testing.T) {
 		d.WaitFor(d.name, testbed.Updating)
 		d.PromoteFull(d.name)
 		d.restsOn(fmt.Sprintf("web:%d-2", n))
+		d.served(100, "/demo", shares{fmt.Sprintf("web:%d-2", n): 100})
 	}
 }

@@ -157,16 +157,16 @@ func TestAbortOfAHeaderStep(t *testing.T) {
 // A header route that was lost comes back without anybody asking for it.
 func TestLostHeaderRouteComesBack(t *testing.T) {
 	for _, tt := range []struct {
-		name string
-		lose func(*story)
+		name, plugin string
+		lose         func(*story)
 	}{
-		{"the only pod of the canary restarts", func(d *story) {
+		{"the only pod of the canary restarts", today, func(d *story) {
 			undo := d.SetPods("web:2", testbed.Unready())
 			d.soonServesWith("x-beta", "yes", "web:1")
 			undo()
 		}},
-		{"the plugin is killed, and a tool puts the table back", func(d *story) {
-			if err := bed.Controller.KillPlugin(d.t.Context(), today); err != nil {
+		{"the plugin is killed, and a tool puts the table back", fragile, func(d *story) {
+			if err := bed.Controller.KillPlugin(d.t.Context(), fragile); err != nil {
 				d.t.Fatal(err)
 			}
 			d.changes("demo", func(table *unstructured.Unstructured) {
@@ -178,7 +178,7 @@ func TestLostHeaderRouteComesBack(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			d := withManagedSteps(setup{}, headerStep("beta", "x-beta", "yes")).begin(t)
+			d := withManagedSteps(setup{plugin: tt.plugin}, headerStep("beta", "x-beta", "yes")).begin(t)
 			d.release("web:2")
 			d.rests(0)
 			d.servesWith(requests, "/demo", "x-beta", "yes", shares{"web:2": 100})

@@ -23,6 +23,7 @@ const (
 	firstRelease = "solo-io/glooplatformAPI"
 	alias        = "argo-x/other"
 	mortal       = "test/mortal"  // is killed
+	fragile      = "test/fragile" // likewise, in another test
 	bounded      = "test/bounded" // may change tables in one namespace only
 )
 
@@ -63,6 +64,7 @@ func run(m *testing.M) int {
 			{Name: firstRelease, Binary: binary},
 			{Name: alias, Binary: binary},
 			{Name: mortal, Binary: binary},
+			{Name: fragile, Binary: binary},
 			{Name: bounded, Binary: binary, Args: []string{"--route-namespaces", allowedNamespace}},
 		},
 		ControllerArgs: []string{"--qps=500", "--burst=1000"},

@@ -73,7 +73,7 @@ func TestTwentyRolloutsOnOneTable(t *testing.T) {
 		managesRoutes(spec)
 	}}
 	s.steps = []v1alpha1.CanaryStep{{SetWeight: new(int32(10))}, headerStep("beta", "x-beta", "yes")}
-	for _, weight := range []int32{20, 60} {
+	for _, weight := range []int32{30, 70} {
 		s.steps = append(s.steps, v1alpha1.CanaryStep{SetWeight: &weight})
 	}
 	for i := range crowd {

@@ -190,8 +190,10 @@ func (d *story) aborts() {
 // isServed waits until the gateway serves every table and policy as it is now, and checks that Gloo would take each.
 func (d *story) isServed() {
 	d.t.Helper()
+	ctx, cancel := context.WithTimeout(d.t.Context(), testbed.DefaultTimeout)
+	defer cancel()
 	for key := range d.tables {
-		verdict, err := gw.WaitObserved(d.t.Context(), key.Namespace, key.Name)
+		verdict, err := gw.WaitObserved(ctx, key.Namespace, key.Name)
 		if err != nil {
 			d.t.Fatal(err)
 		}
@@ -203,7 +205,7 @@ func (d *story) isServed() {
 		}
 	}
 	for _, policy := range d.policies() {
-		if _, err := gw.WaitPolicy(d.t.Context(), policy.GetNamespace(), policy.GetName(), gateway.Accepted); err != nil {
+		if _, err := gw.WaitPolicy(ctx, policy.GetNamespace(), policy.GetName(), gateway.Accepted); err != nil {
 			d.t.Fatal(err)
 		}
 	}

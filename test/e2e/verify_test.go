@@ -52,10 +52,11 @@ func TestStepWaitsForAcceptance(t *testing.T) {
 			}
 			relent()
 			accepted := time.Now()
-			d.completes("web:2")
+			d.WaitFor(d.name, testbed.CanaryWeight(100))
 			if took := time.Since(accepted); took > 15*time.Second {
 				t.Errorf("went on %v after it was accepted", took)
 			}
+			d.completes("web:2")
 		})
 	}
 }
@@ -63,8 +64,9 @@ func TestStepWaitsForAcceptance(t *testing.T) {
 // isHeldAt waits until the controller has asked twice in vain whether a weight is verified.
 func (d *story) isHeldAt(weight int) {
 	d.t.Helper()
+	mark := bed.Controller.LogMark()
 	d.WaitUntil("a second look", func(context.Context) (bool, error) {
-		return len(bed.Controller.Log().Grep(fmt.Sprintf("%d not yet verified.*namespace=%s", weight, d.Namespace))) > 1, nil
+		return len(bed.Controller.LogSince(mark).Grep(fmt.Sprintf("%d not yet verified.*namespace=%s", weight, d.Namespace))) > 1, nil
 	})
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -75,7 +77,7 @@ func (c *Controller) Start(ctx context.Context) error {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return err
 	}
-	mark := c.Log().Mark()
+	mark := c.LogMark()
 	file, err := os.OpenFile(c.LogFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -94,7 +96,7 @@ func (c *Controller) Start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	return poll(ctx, func() (bool, error) {
-		log := c.Log().Since(mark)
+		log := c.LogSince(mark)
 		if !c.process.running() {
 			return false, fmt.Errorf("ended while starting: %w\n%s", c.process.err, log.Tail(20))
 		}
@@ -174,6 +176,30 @@ func (c *Controller) KillPlugin(ctx context.Context, name string) error {
 
 // LogFile is the path of what the controller and its plugins have written since the bed was started.
 func (c *Controller) LogFile() string { return filepath.Join(c.bed.Dir, "controller.log") }
+
+// LogMark is the present end of the log, for LogSince.
+func (c *Controller) LogMark() int64 {
+	info, err := os.Stat(c.LogFile())
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// LogSince reads what the log holds after a mark: to look at it again and again, for it may have many megabytes. It is
+// empty if it cannot be read.
+func (c *Controller) LogSince(mark int64) Log {
+	file, err := os.Open(c.LogFile())
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.NewSectionReader(file, mark, math.MaxInt64-mark))
+	if err != nil {
+		return ""
+	}
+	return Log(text)
+}
 
 // Log reads the log as it is now. It is empty if it cannot be read.
 func (c *Controller) Log() Log {

@@ -2,6 +2,7 @@ package testbed
 
 import (
 	"errors"
+	"strings"
 	"testing"
 )
 
@@ -41,8 +42,12 @@ func TestControllerAndPluginsComeAndGo(t *testing.T) {
 	if err != nil || second == first {
 		t.Errorf("plugin %d, %v after killing %d", second, err, first)
 	}
+	before, mark := b.Controller.Log(), b.Controller.LogMark()
 	if err := b.Controller.Restart(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	if now, since := b.Controller.Log(), b.Controller.LogSince(mark); !since.Contains("Started controller") || !strings.HasSuffix(string(now), string(since)) || len(now)-len(since) < len(before) {
+		t.Errorf("%d of %d bytes of the log are later than the first %d", len(since), len(now), len(before))
 	}
 	if alive(second) {
 		t.Errorf("plugin %d outlives its controller", second)

@@ -8,17 +8,6 @@ import (
 // Log is the text of the controller's log up to some moment, the lines of its plugins included.
 type Log string
 
-// Mark is the present end of the log, for Since.
-func (l Log) Mark() int { return len(l) }
-
-// Since is what a later log holds after a mark.
-func (l Log) Since(mark int) Log {
-	if mark > len(l) {
-		return ""
-	}
-	return l[mark:]
-}
-
 // Contains reports whether some line contains text.
 func (l Log) Contains(text string) bool { return strings.Contains(string(l), text) }
 

@@ -12,8 +12,9 @@ import (
 
 const (
 	pollInterval = 50 * time.Millisecond
-	// DefaultTimeout is how long waiting takes at most if the context sets no deadline.
-	DefaultTimeout = time.Minute
+	// DefaultTimeout is how long waiting takes at most if the context sets no deadline. It is for busy machines: what is
+	// waited for takes a second or two on an idle one.
+	DefaultTimeout = 2 * time.Minute
 )
 
 // Patience is how often, and how long apart, a write is tried again that others were in the way of: some twenty seconds
