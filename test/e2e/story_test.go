@@ -60,9 +60,23 @@ type story struct {
 func (s setup) prepare(t *testing.T) *story {
 	t.Helper()
 	d := &story{Scope: bed.For(t), t: t, name: "web", tables: map[client.ObjectKey]*unstructured.Unstructured{}}
+	t.Cleanup(d.ends)
 	d.Apply(or(s.services, file(t, "services.yaml")))
 	d.applyTables(or(s.tables, file(t, "table-stable.yaml")))
 	return d
+}
+
+// ends deletes what the controller and the plugin would go on looking at: a Rollout that cannot be served is tried again and
+// again, and every table may hold something of every Rollout.
+func (d *story) ends() {
+	tables := &unstructured.Unstructured{}
+	tables.SetGroupVersionKind(tableKind)
+	for _, kind := range []client.Object{&v1alpha1.Rollout{}, tables} {
+		// the test's own context has ended
+		if err := bed.Client.DeleteAllOf(context.Background(), kind, client.InNamespace(d.Namespace)); err != nil {
+			d.t.Error(err)
+		}
+	}
 }
 
 // begin applies everything, and waits until the first version is up. A first deployment moves nothing.
