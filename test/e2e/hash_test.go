@@ -112,7 +112,7 @@ func TestVersionsInQuickSuccessionByPodHash(t *testing.T) {
 			}
 			d.ask(100, "/demo")
 		}
-		d.WaitFor(d.name, testbed.Updating)
+		d.isTakenUp(fmt.Sprintf("web:%d-2", n))
 		d.PromoteFull(d.name)
 		d.restsOn(fmt.Sprintf("web:%d-2", n))
 		d.served(100, "/demo", shares{fmt.Sprintf("web:%d-2", n): 100})

@@ -1,10 +1,12 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
 	"github.com/argoproj/argo-rollouts/pkg/apis/rollouts/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/testbed"
 )
@@ -125,7 +127,7 @@ func TestVersionsInQuickSuccession(t *testing.T) {
 				d.WaitFor(d.name, testbed.Updating, state)
 			}
 		}
-		d.WaitFor(d.name, testbed.Updating) // else what comes now were for the version before
+		d.isTakenUp(fmt.Sprintf("web:%d-2", n)) // else what comes now were for the version before
 		if n%2 == 0 {
 			d.PromoteFull(d.name)
 			d.completes(fmt.Sprintf("web:%d-2", n))
@@ -134,6 +136,19 @@ func TestVersionsInQuickSuccession(t *testing.T) {
 			d.aborts()
 		}
 	}
+}
+
+// isTakenUp waits until the controller releases this image. The generation that it says to have observed may be ahead of that.
+func (d *story) isTakenUp(image string) {
+	d.t.Helper()
+	d.WaitUntil("release of "+image, func(ctx context.Context) (bool, error) {
+		ro, rs := &v1alpha1.Rollout{}, &appsv1.ReplicaSet{}
+		if err := bed.Client.Get(ctx, d.Key(d.name), ro); err != nil {
+			return false, err
+		}
+		err := bed.Client.Get(ctx, d.Key(d.name+"-"+ro.Status.CurrentPodHash), rs)
+		return err == nil && rs.Spec.Template.Spec.Containers[0].Image == image, err
+	})
 }
 
 // Whoever goes back to the stable version in the middle of a release is back at once.
