@@ -206,6 +206,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: mover-NAMESPA
 		t.Error(err)
 	}
 	d.lists("demo", "web 90, web-canary 10")
+	d.isServed() // else it is not verified yet
 	if verified, err := router.VerifyWeight(ro, 10, nil); verified != types.Verified || err.HasError() {
 		t.Errorf("VerifyWeight: %v, %v", verified, err)
 	}
