@@ -155,6 +155,12 @@ func (r *release) isSource(tb *table, route *gateway.Route) bool {
 	return false
 }
 
+// needsMemory reports whether a table may hold a pod hash that nothing but the annotation tells of: on a route that is not
+// selected.
+func (r *release) needsMemory(tb *table) bool {
+	return r.byHash && (r.main || r.table != "" && r.table != tb.name)
+}
+
 // managed returns the managed routes that the steps up to now ask for, in the order of their precedence.
 func (r *release) managed() []managedRoute {
 	status := r.ro.Status

@@ -236,8 +236,8 @@ func rulesUnderTheController(t *rapid.T) {
 		},
 		"restart the plugin": func(*rapid.T) { w.restartPlugin() },
 		"lose the annotation": func(t *rapid.T) {
-			if w.mayForget(t) {
-				at(t).loseAnnotations()
+			if tb := at(t); !w.releases[0].needsMemory(tb) && w.mayForget(t) {
+				tb.loseAnnotations()
 			}
 		},
 		"revert": func(t *rapid.T) { at(t).revert(rapid.Bool().Draw(t, "annotations") && w.mayForget(t)) },
