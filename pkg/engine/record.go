@@ -80,6 +80,15 @@ func newRecord(roles map[string]role, routes map[string]spelling) record {
 	return r
 }
 
+// refreshed returns a later spelling of the same route. That its list was empty before the plugin wrote one cannot be seen
+// later.
+func (s spelling) refreshed(later spelling) spelling {
+	if _, empty := s[emptyList]; empty {
+		later[emptyList] = nil
+	}
+	return later
+}
+
 // sanitize makes weights unknown that no list of destinations can have given.
 func (s spelling) sanitize() {
 	for key, weight := range s {

@@ -102,7 +102,7 @@ func listed(seats []seat) string {
 func (p *planner) divide(r Route, seats []seat) (routePlan, error) {
 	was := p.memory.mine.was(r.Key)
 	if was != nil && p.in.ByHash() && p.memory.mine.AtRest { // it stands as it is given, whoever gave it so since
-		was = remembered(r, seats, nil)
+		was = was.refreshed(remembered(r, seats, nil))
 	}
 	plan := routePlan{route: r, seats: seats, was: was}
 	if p.in.AtRest() && !r.Listed && seats[0].index >= 0 && seats[0].subset == nil { // the default destination is stable, which is all that is wanted
@@ -248,6 +248,7 @@ func (rp *routePlan) spelling() spelling {
 	if rp.route.Empty {
 		given[emptyList] = nil
 	}
+	given = rp.was.refreshed(given)
 	for _, s := range rp.form {
 		if s.seat >= 0 && s.index >= 0 && !rp.seats[s.seat].made {
 			given[rp.seats[s.seat].destination.Key()] = s.weight

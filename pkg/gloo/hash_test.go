@@ -106,6 +106,14 @@ func TestVersionsByHashOfADefaultDestination(t *testing.T) {
 	if left := put(t, moved, engine.Selection{None: true}, versions("h2", "h2", 0)); !same(left.JSON, applied.JSON) {
 		t.Errorf("when it is not selected any more\n%s", asYAML(left.JSON))
 	}
+	for _, weight := range []int{0, 10, 100} { // an empty list is remembered as that
+		empty := object(t, table("  defaultDestination: {ref: {name: web}}\n  http: [{forwardTo: {destinations: []}}]\n"))
+		moved := put(t, empty, engine.Selection{}, versions("h1", "h2", weight))
+		moved = put(t, moved, engine.Selection{}, versions("h2", "h2", 0))
+		if left := put(t, moved, engine.Selection{None: true}, versions("h2", "h2", 0)); !same(left.JSON, empty.JSON) {
+			t.Errorf("from %d\n%s", weight, asYAML(left.JSON))
+		}
+	}
 	// In the middle of a release too, as when the table is applied again.
 	put(t, applied, engine.Selection{}, versions("h1", "h2", 50))
 	put(t, object(t, table("  defaultDestination: {ref: {name: web}, subset: {hash: h1}}\n  http: [{forwardTo: {pathRewrite: /}}]\n")), engine.Selection{}, versions("h1", "h2", 50))
