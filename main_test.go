@@ -67,6 +67,14 @@ func TestPreview(t *testing.T) {
 	}
 }
 
+// The page about previews shows what the binary says.
+func TestPreviewAsDocumented(t *testing.T) {
+	answer, complaint, code := run(t, "", "preview", "demo", "-f", "examples/", "-f", "examples/header-routes/")
+	if code != cli.ExitYes || !strings.Contains(text(t, "docs/preview.md"), "```text\n"+answer+"```\n") {
+		t.Errorf("exit code %d with %q; docs/preview.md does not show\n%s", code, complaint, answer)
+	}
+}
+
 // What a program reads is what a person sees.
 func TestPreviewForPrograms(t *testing.T) {
 	answer, _, _ := run(t, "", "preview", "-f", testdata+"everything.yaml", "-o", "json")

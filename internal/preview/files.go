@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/argoproj/argo-rollouts/pkg/apis/rollouts/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
@@ -19,7 +20,8 @@ import (
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
 )
 
-// Files is a source of objects that were read from files.
+// Files is a source of objects that were read from files. Of two of the same name the later one counts, as if they were
+// applied one after the other.
 type Files struct {
 	// Namespace is that of objects that name none.
 	Namespace string
@@ -71,6 +73,9 @@ func (f *Files) add(raw json.RawMessage) error {
 			return fmt.Errorf("Rollout %s: %w", head.Name, err)
 		}
 		ro.Namespace = f.namespace(ro.Namespace)
+		f.Rollouts = slices.DeleteFunc(f.Rollouts, func(before *v1alpha1.Rollout) bool {
+			return before.Namespace == ro.Namespace && before.Name == ro.Name
+		})
 		f.Rollouts = append(f.Rollouts, ro)
 	case "Service":
 		service := corev1.Service{}
@@ -78,6 +83,9 @@ func (f *Files) add(raw json.RawMessage) error {
 			return fmt.Errorf("Service %s: %w", head.Name, err)
 		}
 		service.Namespace = f.namespace(service.Namespace)
+		f.services = slices.DeleteFunc(f.services, func(before corev1.Service) bool {
+			return before.Namespace == service.Namespace && before.Name == service.Name
+		})
 		f.services = append(f.services, service)
 	default:
 		return f.addObject(head.Kind, raw)
@@ -111,7 +119,8 @@ func (f *Files) addObject(kind string, raw json.RawMessage) error {
 	if f.objects == nil {
 		f.objects = map[string][]engine.Object{}
 	}
-	f.objects[resource] = append(f.objects[resource], o)
+	others := slices.DeleteFunc(f.objects[resource], func(before engine.Object) bool { return before.Namespace == o.Namespace && before.Name == o.Name })
+	f.objects[resource] = append(others, o)
 	return err
 }
 

@@ -177,6 +177,8 @@ func exampleOfHeaderRoutes(t *testing.T) {
 	d.release(yellow)
 	d.WaitFor(d.name, testbed.PausedAt(2))
 	d.isServed()
+	foreseen := previewed(t, "header-routes", d.name)
+	d.isAsPreviewed(foreseen, 3, exampleTable)
 	d.isAsShown("header-routes.md", "seen at the first pause, in RouteTable gloo-mesh/default", d.table(exampleTable).Object)
 	d.answers(requestsAtZero, url, shares{blue: 100})
 	d.answers(requests, url, shares{blue: 100}, "x-beta", "no")
@@ -185,6 +187,7 @@ func exampleOfHeaderRoutes(t *testing.T) {
 	d.answers(requests, url, shares{blue: 100}, "user-agent", "beta-app/27")
 	d.promote()
 	d.reaches(50)
+	d.isAsPreviewed(foreseen, 6, exampleTable)
 	d.answers(requests, url, shares{blue: 50, yellow: 50})
 	d.answers(requests, url, shares{yellow: 100}, "x-beta", "yes")
 	d.promote()
@@ -193,6 +196,7 @@ func exampleOfHeaderRoutes(t *testing.T) {
 	d.answers(requests, url, shares{blue: 50, yellow: 50}, "x-beta", "yes")
 	d.promote()
 	d.completes(yellow)
+	d.isAsPreviewed(foreseen, 0, exampleTable)
 }
 
 // mirrorPolicies returns the policies beside the example's table.
@@ -214,6 +218,7 @@ func exampleOfMirroring(t *testing.T) {
 	d.release(yellow)
 	d.WaitFor(d.name, testbed.PausedAt(2))
 	d.isServed()
+	d.isAsPreviewed(previewed(t, "mirroring", d.name), 3, exampleTable)
 	d.isAsShown(page, "seen at the first pause, in RouteTable gloo-mesh/default", d.table(exampleTable).Object)
 	policies := d.mirrorPolicies()
 	if len(policies) != 1 {
@@ -281,6 +286,7 @@ func exampleOfSubsets(t *testing.T) {
 	d.name = "demo-subsets"
 	delete(d.tables, exampleTable)
 	const url = "http://subsets.example.com/"
+	foreseen, subsetsTable := previewed(t, "subsets", d.name), client.ObjectKey{Namespace: exampleTable.Namespace, Name: "subsets"}
 	d.WaitFor(d.name, testbed.Healthy)
 	// lists waits until the route lists these destinations, where stable and canary stand for the hashes of two versions.
 	lists := func(want, stable, canary string) {
@@ -293,6 +299,7 @@ func exampleOfSubsets(t *testing.T) {
 		d.release(image)
 		canary := d.WaitFor(d.name, testbed.PausedAt(1)).Status.CurrentPodHash
 		lists("demo-subsets/STABLE 90, demo-subsets/CANARY 10", stable, canary)
+		d.isAsPreviewed(foreseen, 2, subsetsTable)
 		before := map[string]string{yellow: blue, blue: yellow}[image]
 		d.answers(requests, url, shares{before: 90, image: 10})
 		d.promote()
