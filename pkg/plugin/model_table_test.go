@@ -42,7 +42,7 @@ func drawTable(t *rapid.T, cluster *memory.Cluster, name string, byHash bool) *t
 	}
 	for i := range rapid.IntRange(0, 2).Draw(t, "routes") {
 		forwards := []string{"web", "other", "web 20, other 40, api 40", "api 50, web 30, more 20", "redirect"}
-		if hasDefault && !byHash {
+		if hasDefault {
 			forwards = append(forwards, "", "[]")
 		}
 		http = append(http, drawRoute(t, i+2, rapid.SampledFrom(forwards).Draw(t, "forwards"), ""))
