@@ -58,12 +58,14 @@ func (p *planner) takesByHash(r Route, seats []seat, stable int) func(n, i int) 
 	return func(n, i int) bool {
 		e, s := r.Entries[i], seats[n]
 		switch {
-		case e.HashLabel == "" || !p.in.ByHash() && i == stable:
-			return s.destination.Matches(e.Destination) && (e.HashLabel != "" || s.role == roleExperiment || !p.in.ByHash())
-		case s.role == roleStable && p.in.ByHash():
+		case e.HashLabel == "": // nothing of the Rollout's that carries a hash
+			return (s.role == roleExperiment || !p.in.ByHash()) && s.destination.Matches(e.Destination)
+		case !p.in.ByHash(): // the hash goes, and the entries of other versions
+			return i == stable && s.destination.Matches(e.Destination)
+		case s.role == roleStable:
 			return !madeByHash(r, e)
 		default:
-			return s.role == roleCanary && p.in.ByHash() && madeByHash(r, e) && e.Hash() == p.in.CanaryHash
+			return s.role == roleCanary && madeByHash(r, e) && e.Hash() == p.in.CanaryHash
 		}
 	}
 }
@@ -74,10 +76,10 @@ func (p *planner) renewHash(stable *seat) {
 	if stable.index < 0 || d.HashLabel == "" {
 		return
 	}
-	if renewed := d.WithHash(p.in.StableHash); p.bare {
+	if p.bare {
 		d = d.WithoutHash()
 	} else {
-		d = renewed
+		d = d.WithHash(p.in.StableHash)
 	}
 	if !maps.Equal(d.Subset, stable.destination.Subset) {
 		stable.destination, stable.subset = d, d.Subset
