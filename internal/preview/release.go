@@ -13,6 +13,7 @@ import (
 	"github.com/argoproj/argo-rollouts/rollout/trafficrouting"
 	"github.com/argoproj/argo-rollouts/rollout/trafficrouting/plugin/rpc"
 	"github.com/argoproj/argo-rollouts/utils/plugin/types"
+	"github.com/argoproj/argo-rollouts/utils/weightutil"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
@@ -59,7 +60,7 @@ func Play(ctx context.Context, router rpc.TrafficRouterPlugin, cluster *Cluster,
 	}
 	end := int32(len(p.ro.Spec.Strategy.Canary.Steps))
 	p.ro.Status.CurrentStepIndex = &end
-	p.moment(0, "all steps done", p.max(), nil)
+	p.moment(0, "all steps done", int(weightutil.MaxTrafficWeight(p.ro)), nil)
 	p.promote()
 	p.moment(0, "promoted", 0, nil)
 	return p.moments, p.err
@@ -97,13 +98,6 @@ func (p *play) promote() {
 	}
 }
 
-func (p *play) max() int {
-	if tr := p.ro.Spec.Strategy.Canary.TrafficRouting; tr != nil && tr.MaxTrafficWeight != nil {
-		return int(*tr.MaxTrafficWeight)
-	}
-	return 100
-}
-
 // weightAt returns the canary's weight at a step: that of the last setWeight.
 func (p *play) weightAt(index int) int {
 	steps := p.ro.Spec.Strategy.Canary.Steps
@@ -120,7 +114,7 @@ func (p *play) moment(number int, name string, weight int, step *v1alpha1.Canary
 	if p.refused || p.err != nil {
 		return
 	}
-	m := Moment{Step: number, Name: name, Weight: weight, Max: p.max()}
+	m := Moment{Step: number, Name: name, Weight: weight, Max: int(weightutil.MaxTrafficWeight(p.ro))}
 	p.ro.ResourceVersion = fmt.Sprintf("preview-%d", len(p.moments)) // one for each reconcile
 	additional := p.experiments(number-1, step)
 	if m.Rollout, p.err = overRPC(p.ro); p.err != nil {
@@ -132,7 +126,7 @@ func (p *play) moment(number int, name string, weight int, step *v1alpha1.Canary
 	if m.Tables, p.err = p.cluster.List(p.ctx, gloo.RouteTables{}.Resource(), "", everything); p.err != nil {
 		return
 	}
-	if p.ro.Spec.Strategy.Canary.Steps != nil && usesMirrors(p.ro) {
+	if intent.MayMirror(p.ro) {
 		m.Policies, p.err = p.cluster.List(p.ctx, gloo.RouteTables{}.Policies().Resource, "", everything)
 	}
 	p.moments = append(p.moments, m)
@@ -140,10 +134,6 @@ func (p *play) moment(number int, name string, weight int, step *v1alpha1.Canary
 		Canary:     v1alpha1.WeightDestination{Weight: int32(weight), ServiceName: p.ro.Spec.Strategy.Canary.CanaryService, PodTemplateHash: newVersion},
 		Additional: additional,
 	}
-}
-
-func usesMirrors(ro *v1alpha1.Rollout) bool {
-	return slices.ContainsFunc(ro.Spec.Strategy.Canary.Steps, func(s v1alpha1.CanaryStep) bool { return s.SetMirrorRoute != nil })
 }
 
 // reconcile makes the controller's calls in its order, and returns the first error.

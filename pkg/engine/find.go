@@ -42,8 +42,8 @@ type holding struct {
 }
 
 // leftBehind returns the objects that are not selected and on which the Rollout may hold something; none if it is not known
-// what is selected. Their annotations tell which those are. While the Rollout is under way, the objects in a target's namespace are looked at as a whole, for those
-// whose annotation was lost.
+// what is selected. Their annotations tell which those are. While the Rollout is under way, the objects in a target's
+// namespace are looked at as a whole, for those whose annotation was lost.
 func (e *Engine) leftBehind(ctx context.Context, in intent.Intent, targets []Target, selected map[string]bool) ([]holding, error) {
 	if selected == nil {
 		return nil, nil

@@ -61,7 +61,8 @@ func (p *planner) manage(object string, routes []Route, sources []routePlan) (ma
 			faults = append(faults, err)
 			continue
 		}
-		run := runBefore(routes, source.route, mine)
+		before := managedBefore(routes, source.route)
+		run := slices.DeleteFunc(slices.Clone(before), func(r Route) bool { return r.Owner != mine })
 		plan.left = plan.left || len(spelt) > 0
 		if len(run) == len(spelt) {
 			for i, r := range run {
@@ -70,7 +71,7 @@ func (p *planner) manage(object string, routes []Route, sources []routePlan) (ma
 			}
 			continue
 		}
-		first := source.route.Index - len(managedBefore(routes, source.route))
+		first := source.route.Index - len(before)
 		wanted[first] = append(wanted[first], spelt[:heads]...)
 		wanted[source.route.Index] = append(wanted[source.route.Index], spelt[heads:]...)
 	}
@@ -169,7 +170,7 @@ func (p *planner) canaryOf(source Route) (seat, json.RawMessage, error) {
 	}
 	canary := seats[1]
 	if canary.index >= 0 && source.Listed {
-		entry, err := withWeight(source.Entries[canary.index].JSON, nil)
+		entry, err := edited(source.Entries[canary.index].JSON, map[string]any{"weight": nil})
 		return canary, entry, err
 	}
 	like := canary.index
@@ -199,11 +200,6 @@ func freeName(name string, names map[string]bool) (string, error) {
 		}
 		free = fmt.Sprintf("%s-%d", name, n)
 	}
-}
-
-// runBefore returns this Rollout's managed routes directly before a source route; others' may stand between.
-func runBefore(routes []Route, source Route, mine string) []Route {
-	return slices.DeleteFunc(managedBefore(routes, source), func(r Route) bool { return r.Owner != mine })
 }
 
 // managedBefore returns the managed routes, whosever, directly before a source route.

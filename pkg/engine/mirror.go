@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -71,9 +70,7 @@ func (rp routePlan) spelt() ([]json.RawMessage, error) {
 		var raw json.RawMessage
 		var err error
 		if s.index < 0 {
-			entry := maps.Clone(rp.seats[s.seat].spelt)
-			entry["weight"] = *s.weight
-			raw, err = json.Marshal(entry)
+			raw, err = json.Marshal(rp.newEntry(s))
 		} else {
 			raw, err = rp.kept(s)
 		}
@@ -87,30 +84,34 @@ func (rp routePlan) spelt() ([]json.RawMessage, error) {
 
 // kept returns an entry that is listed already, as it is to be.
 func (rp routePlan) kept(s slot) (json.RawMessage, error) {
-	entry, err := withWeight(rp.route.Entries[s.index].JSON, s.weight)
-	if err != nil || s.seat < 0 || rp.seats[s.seat].subset == nil {
-		return entry, err
+	fields := map[string]any{"weight": nil}
+	if s.weight != nil {
+		fields["weight"] = *s.weight
 	}
-	fields := map[string]json.RawMessage{}
-	if err := json.Unmarshal(entry, &fields); err != nil {
-		return nil, err
-	}
-	if delete(fields, "subset"); len(rp.seats[s.seat].subset) > 0 {
-		if fields["subset"], err = json.Marshal(rp.seats[s.seat].subset); err != nil {
-			return nil, err
+	if s.seat >= 0 && rp.seats[s.seat].subset != nil {
+		if fields["subset"] = nil; len(rp.seats[s.seat].subset) > 0 {
+			fields["subset"] = rp.seats[s.seat].subset
 		}
 	}
-	return json.Marshal(fields)
+	return edited(rp.route.Entries[s.index].JSON, fields)
 }
 
-// withWeight returns an entry with this weight, or none.
-func withWeight(raw json.RawMessage, weight *int) (json.RawMessage, error) {
+// edited returns an entry with these fields in place of its own; nil takes one out.
+func edited(raw json.RawMessage, fields map[string]any) (json.RawMessage, error) {
 	entry := map[string]json.RawMessage{}
 	if err := json.Unmarshal(raw, &entry); err != nil {
 		return nil, err
 	}
-	if delete(entry, "weight"); weight != nil {
-		entry["weight"] = json.RawMessage(fmt.Sprint(*weight))
+	for field, value := range fields {
+		if value == nil {
+			delete(entry, field)
+			continue
+		}
+		data, err := json.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		entry[field] = data
 	}
 	return json.Marshal(entry)
 }
@@ -120,17 +121,22 @@ func withWeight(raw json.RawMessage, weight *int) (json.RawMessage, error) {
 func followSources(routes []Route, plans []routePlan, mine string) ([]Operation, error) {
 	var patch []Operation
 	for _, rp := range plans {
+		followers := slices.DeleteFunc(managedBefore(routes, rp.route), func(r Route) bool {
+			return r.Owner == mine || r.Labels[MirrorLabel] == "" || r.List == ""
+		})
+		if len(followers) == 0 {
+			continue
+		}
 		entries, err := rp.spelt()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", rp.route.Place, err)
 		}
-		for _, r := range managedBefore(routes, rp.route) {
-			if r.Owner == mine || r.Labels[MirrorLabel] == "" || r.List == "" || slices.EqualFunc(r.listed(), entries, equalJSON) {
-				continue
-			}
-			if len(entries) == 0 {
+		for _, r := range followers {
+			switch {
+			case slices.EqualFunc(r.listed(), entries, equalJSON):
+			case len(entries) == 0:
 				patch = append(patch, Operation{Op: "remove", Path: r.List})
-			} else {
+			default:
 				patch = append(patch, Operation{Op: "add", Path: r.List, Value: entries})
 			}
 		}

@@ -304,12 +304,16 @@ func (rp routePlan) newEntries() []map[string]any {
 	var entries []map[string]any
 	for _, s := range rp.form {
 		if s.index < 0 {
-			entry := maps.Clone(rp.seats[s.seat].spelt)
-			entry["weight"] = *s.weight
-			entries = append(entries, entry)
+			entries = append(entries, rp.newEntry(s))
 		}
 	}
 	return entries
+}
+
+func (rp routePlan) newEntry(s slot) map[string]any {
+	entry := maps.Clone(rp.seats[s.seat].spelt)
+	entry["weight"] = *s.weight
+	return entry
 }
 
 // describe notes what changes for the Rollout's destinations.

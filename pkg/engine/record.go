@@ -9,7 +9,8 @@ import (
 )
 
 // Annotation is where an object remembers what Rollouts own on it: a JSON object with one record per owner. It is there
-// only while a release is under way. Losing it costs the original spelling of weights, nothing else.
+// only while a release is under way, or an entry names a pod hash. Losing it costs the original spelling of weights and,
+// where an object is selected no more, that hash stays; nothing else.
 const Annotation = "rollouts.argoproj.io/traffic-weights"
 
 // record is what one Rollout owns on an object.
@@ -21,7 +22,8 @@ type record struct {
 	// HashLabel is the label by whose value, a pod hash, the Rollout's entries on the held routes name a version. As long as
 	// they do, the record stays.
 	HashLabel string `json:"hashLabel,omitempty"`
-	// AtRest says that the Rollout has no release under way and only waits for others to restore a spelling.
+	// AtRest says that the Rollout has no release under way: it only waits for others to restore a spelling, or has a pod hash
+	// on the object.
 	AtRest bool `json:"atRest,omitempty"`
 	// Managed says that the object has managed routes of the Rollout.
 	Managed bool `json:"managed,omitempty"`

@@ -26,37 +26,54 @@ func (e *Engine) bring(ctx context.Context, api API, observed Object, selection 
 	if err != nil && intent.Mirrors(in.Managed) && !selection.None {
 		return err
 	}
-	plan, err := MakePlan(api, observed, selection, in)
+	plan, err := e.plan(ctx, api, observed, selection, in)
 	if err != nil {
 		return err
-	}
-	if err := e.checkServices(ctx, plan.NewServices, in); err != nil {
-		return fmt.Errorf("%s: %w", objectName(api, observed), err)
 	}
 	if err := e.writePolicies(ctx, api, observed, plan, in); err != nil {
 		return err
 	}
-	observed.Policies = e.removePolicies(ctx, api, observed, plan, in)
-	return e.write(ctx, api, observed, selection, in)
+	if left := e.removePolicies(ctx, api, observed, plan, in); len(left) < len(observed.Policies) {
+		observed.Policies = left
+		if plan, err = MakePlan(api, observed, selection, in); err != nil { // there is less to remember
+			return err
+		}
+	}
+	if len(plan.Patch) == 0 {
+		return nil
+	}
+	return e.write(ctx, api, observed, plan, selection, in)
 }
 
-// write makes one object what in wants. If somebody changes it meanwhile, it reads afresh and plans again.
-func (e *Engine) write(ctx context.Context, api API, observed Object, selection Selection, in intent.Intent) error {
-	if plan, err := MakePlan(api, observed, selection, in); err != nil || len(plan.Patch) == 0 {
-		return err
+// plan plans on an object, and fails also if a Service that is to get traffic cannot.
+func (e *Engine) plan(ctx context.Context, api API, observed Object, selection Selection, in intent.Intent) (Plan, error) {
+	plan, err := MakePlan(api, observed, selection, in)
+	if err != nil {
+		return plan, err
 	}
+	if err := e.checkServices(ctx, plan.NewServices, in); err != nil {
+		return plan, fmt.Errorf("%s: %w", objectName(api, observed), err)
+	}
+	return plan, nil
+}
+
+// write carries out what was planned on an object. If somebody changes that meanwhile, it reads afresh and plans again.
+func (e *Engine) write(ctx context.Context, api API, observed Object, plan Plan, selection Selection, in intent.Intent) error {
 	give, stale, err := e.turns.take(ctx, objectName(api, observed))
 	if err != nil {
 		return fmt.Errorf("%s: it was being written for other Rollouts all the time; it will be tried again (%w)", objectName(api, observed), err)
 	}
 	defer give()
-	err = retry.RetryOnConflict(patience, func() error {
+	err = retry.RetryOnConflict(patience, func() (err error) {
 		if stale {
 			if observed, err = e.afresh(ctx, api, observed); err != nil {
 				return err
 			}
+			if plan, err = e.plan(ctx, api, observed, selection, in); err != nil || len(plan.Patch) == 0 {
+				return err
+			}
 		}
-		err := e.writeOnce(ctx, api, observed, selection, in)
+		err = e.writeOnce(ctx, api, observed, plan, selection, in)
 		stale = apierrors.IsConflict(err)
 		return err
 	})
@@ -67,15 +84,8 @@ func (e *Engine) write(ctx context.Context, api API, observed Object, selection 
 	return err
 }
 
-// writeOnce plans on an object as observed and sends the patch.
-func (e *Engine) writeOnce(ctx context.Context, api API, observed Object, selection Selection, in intent.Intent) error {
-	plan, err := MakePlan(api, observed, selection, in)
-	if err != nil || len(plan.Patch) == 0 {
-		return err
-	}
-	if err := e.checkServices(ctx, plan.NewServices, in); err != nil {
-		return fmt.Errorf("%s: %w", objectName(api, observed), err)
-	}
+// writeOnce sends the patch that was planned on an object as observed.
+func (e *Engine) writeOnce(ctx context.Context, api API, observed Object, plan Plan, selection Selection, in intent.Intent) error {
 	written, err := e.send(ctx, api, observed, plan)
 	if err != nil {
 		return e.explainRefusal(ctx, api, observed, err)

@@ -73,12 +73,17 @@ func (u *uri) fits(path string) (bool, error) {
 		}
 		return whole.MatchString(path), nil
 	}
+	return u.fitsText(path), nil
+}
+
+// fitsText is fits for a condition that is no regex.
+func (u *uri) fitsText(path string) bool {
 	fold := func(text string) string { return text }
 	if u.IgnoreCase {
 		fold = strings.ToLower
 	}
 	path = fold(path)
-	return (u.Exact == "" || path == fold(u.Exact)) && strings.HasPrefix(path, fold(u.Prefix)) && strings.HasSuffix(path, fold(u.Suffix)), nil
+	return (u.Exact == "" || path == fold(u.Exact)) && strings.HasPrefix(path, fold(u.Prefix)) && strings.HasSuffix(path, fold(u.Suffix))
 }
 
 // ifFits returns u, which holds for one path alone, if that path fits a match.
@@ -98,12 +103,12 @@ func (u *uri) ifFits(match intent.ValueMatch) (uri, error) {
 // longer one, it matters that the other does not.
 func (u *uri) andPrefix(prefix string) (uri, error) {
 	wanted := uri{Prefix: u.Prefix, IgnoreCase: u.IgnoreCase}
-	if longer, _ := wanted.fits(prefix); longer {
+	if wanted.fitsText(prefix) {
 		return uri{Prefix: prefix}, nil
 	}
 	shorter := uri{Prefix: prefix, IgnoreCase: u.IgnoreCase}
-	switch fits, _ := shorter.fits(u.Prefix); {
-	case !fits:
+	switch {
+	case !shorter.fitsText(u.Prefix):
 		return uri{}, errImpossible
 	case u.IgnoreCase && !isUncased(prefix):
 		return uri{}, u.inexpressible(intent.ValueMatch{Type: intent.Prefix, Value: prefix})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/argoproj/argo-rollouts/pkg/apis/rollouts/v1alpha1"
 	"github.com/argoproj/argo-rollouts/rollout/trafficrouting"
+	"github.com/argoproj/argo-rollouts/utils/weightutil"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
 )
@@ -117,7 +118,7 @@ func Of(ro *v1alpha1.Rollout, c *config.Config, bounds Bounds, weight int32, add
 		Cluster:     bounds.Cluster,
 		Alternating: trafficrouting.IsPingPongEnabled(ro),
 		CanaryShare: int(weight),
-		MaxShare:    maxShare(ro),
+		MaxShare:    int(weightutil.MaxTrafficWeight(ro)),
 	}
 	stableService, canaryService := trafficrouting.GetStableAndCanaryServices(ro, true)
 	in.Stable = describe(ro, c, c.Stable, stableService, bounds.Cluster)
@@ -138,7 +139,7 @@ func Of(ro *v1alpha1.Rollout, c *config.Config, bounds Bounds, weight int32, add
 	if len(faults) > 0 {
 		return Intent{}, errors.New(strings.Join(faults, "; "))
 	}
-	in.Managed, in.MayMirror, in.Used = managed, mayMirror(ro), used(ro, in)
+	in.Managed, in.MayMirror, in.Used = managed, MayMirror(ro), used(ro, in)
 	return in, nil
 }
 
@@ -150,14 +151,6 @@ func Owner(ro *v1alpha1.Rollout, cluster string) string {
 		name = cluster + "/" + name
 	}
 	return name
-}
-
-// maxShare returns maxTrafficWeight, by default 100 (Rollout spec, trafficRouting.maxTrafficWeight).
-func maxShare(ro *v1alpha1.Rollout) int {
-	if tr := ro.Spec.Strategy.Canary.TrafficRouting; tr != nil && tr.MaxTrafficWeight != nil {
-		return int(*tr.MaxTrafficWeight)
-	}
-	return 100
 }
 
 // describe returns the destination that a service of the Rollout and the block's description of it make together, where

@@ -78,8 +78,8 @@ func replayed(ro *v1alpha1.Rollout) []v1alpha1.CanaryStep {
 	return steps[:min(current+1, len(steps))]
 }
 
-// mayMirror reports whether any step mirrors traffic, so that something of it may have been left behind.
-func mayMirror(ro *v1alpha1.Rollout) bool {
+// MayMirror reports whether any step mirrors traffic, so that something of it may have been left behind.
+func MayMirror(ro *v1alpha1.Rollout) bool {
 	return slices.ContainsFunc(ro.Spec.Strategy.Canary.Steps, func(s v1alpha1.CanaryStep) bool { return s.SetMirrorRoute != nil })
 }
 

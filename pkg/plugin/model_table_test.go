@@ -25,7 +25,8 @@ type table struct {
 	liveView, mineView *view
 }
 
-// drawTable draws a table, which may list web's canary if that is no version of the same Service. Both Rollouts have a route there that is labelled for their selectors.
+// drawTable draws a table, which may list web's canary if that is no version of the same Service. Both Rollouts have a route
+// there that is labelled for their selectors.
 func drawTable(t *rapid.T, cluster *memory.Cluster, name string, byHash bool) *table {
 	spec := tree{"hosts": []any{name + ".example.com"}, "future": tree{"id": json.Number("9007199254740993"), "nothing": nil}}
 	hasDefault := rapid.Bool().Draw(t, "default")
