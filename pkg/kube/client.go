@@ -3,13 +3,14 @@ package kube
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/url"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/rest"
@@ -21,28 +22,45 @@ import (
 // Client reads and patches objects. They stay JSON as the API server sent it, so that a patch is measured against what is
 // there and not against what a Go type kept of it.
 type Client struct {
-	rest *rest.RESTClient
-	host string
+	connection *connection
+	host       string
+	served     served
 }
 
 var _ engine.Cluster = &Client{}
 
 // NewClient returns a client of the API server that config names. It sends nothing yet.
 func NewClient(config *rest.Config) (*Client, error) {
-	scheme := runtime.NewScheme()
-	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
-	config = rest.CopyConfig(config)
-	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
-	client, err := rest.UnversionedRESTClientFor(config)
+	return newClient(config, func() (*rest.Config, error) { return config, nil })
+}
+
+// newClient returns a client that loads its configuration again when its credentials are not accepted any more.
+func newClient(config *rest.Config, load func() (*rest.Config, error)) (*Client, error) {
+	connection, err := newConnection(config, load)
 	if err != nil {
-		return nil, fmt.Errorf("API server %s: %w", config.Host, err)
+		return nil, err
 	}
-	return &Client{rest: client, host: config.Host}, nil
+	return &Client{connection: connection, host: redacted(config.Host)}, nil
+}
+
+// redacted returns an address without the password that it may hold.
+func redacted(address string) string {
+	if u, err := url.Parse(address); err == nil {
+		return u.Redacted()
+	}
+	return address
+}
+
+// Fresh is Get.
+func (c *Client) Fresh(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (engine.Object, error) {
+	return c.Get(ctx, resource, namespace, name)
 }
 
 // Get reads one object.
 func (c *Client) Get(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (engine.Object, error) {
-	raw, err := c.do(ctx, c.rest.Get().AbsPath(path(resource, namespace, name)...), "get", resource, namespace)
+	raw, err := c.do(ctx, ask{"get", resource, namespace, func(r *rest.RESTClient, of schema.GroupVersionResource) *rest.Request {
+		return r.Get().AbsPath(path(of, namespace, name)...)
+	}})
 	if err != nil {
 		return engine.Object{}, err
 	}
@@ -57,30 +75,33 @@ func (c *Client) List(ctx context.Context, resource schema.GroupVersionResource,
 	return c.list(ctx, resource, namespace, selector, "application/json")
 }
 
-// Survey reads the metadata of all objects, of all namespaces if namespace is empty.
-func (c *Client) Survey(ctx context.Context, resource schema.GroupVersionResource, namespace string) ([]engine.Object, error) {
-	objects, err := c.list(ctx, resource, namespace, labels.Everything(), "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
-	for i := range objects {
-		objects[i].JSON = nil
+// Find reads all objects, of all namespaces if namespace is empty, or their metadata if that is enough, and returns those
+// that the index has under any of the keys.
+func (c *Client) Find(ctx context.Context, resource schema.GroupVersionResource, namespace string, index engine.Index, keys ...string) ([]engine.Object, error) {
+	accept := "application/json"
+	if index.MetadataOnly {
+		accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 	}
-	return objects, err
+	objects, err := c.list(ctx, resource, namespace, labels.Everything(), accept)
+	if err != nil {
+		return nil, err
+	}
+	return index.Filter(objects, keys...), nil
 }
 
 func (c *Client) list(ctx context.Context, resource schema.GroupVersionResource, namespace string, selector labels.Selector, accept string) ([]engine.Object, error) {
 	var objects []engine.Object
 	for next := ""; ; {
-		request := c.rest.Get().AbsPath(path(resource, namespace, "")...).SetHeader("Accept", accept).
-			Param("labelSelector", selector.String()).Param("limit", listPage).Param("continue", next)
-		raw, err := c.do(ctx, request, "list", resource, namespace)
+		raw, err := c.do(ctx, ask{"list", resource, namespace, func(r *rest.RESTClient, of schema.GroupVersionResource) *rest.Request {
+			return r.Get().AbsPath(path(of, namespace, "")...).SetHeader("Accept", accept).
+				Param("labelSelector", selector.String()).Param("limit", listPage).Param("continue", next)
+		}})
 		if err != nil {
 			return nil, err
 		}
-		page := struct {
-			Metadata metav1.ListMeta   `json:"metadata"`
-			Items    []json.RawMessage `json:"items"`
-		}{}
-		if err := json.Unmarshal(raw, &page); err != nil {
-			return nil, fmt.Errorf("API server %s: %w", c.host, err)
+		page, err := c.page(raw)
+		if err != nil {
+			return nil, err
 		}
 		for _, item := range page.Items {
 			o, err := decode(item)
@@ -95,26 +116,57 @@ func (c *Client) list(ctx context.Context, resource schema.GroupVersionResource,
 	}
 }
 
-// Patch applies a JSON Patch.
+// page is a part of a list.
+type page struct {
+	Kind     string            `json:"kind"`
+	Metadata metav1.ListMeta   `json:"metadata"`
+	Items    []json.RawMessage `json:"items"`
+}
+
+// page reads an answer to a list. One that says nothing of what is there, from whatever stands before the API server, is an
+// error: to take it for an empty list would be to take all objects for gone.
+func (c *Client) page(raw []byte) (page, error) {
+	p := page{}
+	if err := json.Unmarshal(raw, &p); err != nil {
+		return p, fmt.Errorf("API server %s: its answer to a list cannot be read: %w", c.host, err)
+	}
+	if !strings.HasSuffix(p.Kind, "List") || p.Metadata.ResourceVersion == "" {
+		return p, fmt.Errorf("API server %s: its answer to a list is none (kind %q, version %q)", c.host, p.Kind, p.Metadata.ResourceVersion)
+	}
+	return p, nil
+}
+
+// Patch applies a JSON Patch, which has to name the version that it is for: it may be sent again.
 func (c *Client) Patch(ctx context.Context, resource schema.GroupVersionResource, namespace, name string, patch []byte) (engine.Object, error) {
-	request := c.rest.Patch(types.JSONPatchType).AbsPath(path(resource, namespace, name)...).Body(patch)
-	raw, err := c.do(ctx, request, "patch", resource, namespace)
+	raw, err := c.do(ctx, ask{"patch", resource, namespace, func(r *rest.RESTClient, of schema.GroupVersionResource) *rest.Request {
+		return r.Patch(types.JSONPatchType).AbsPath(path(of, namespace, name)...).Body(patch)
+	}})
 	if err != nil {
 		return engine.Object{}, err
 	}
 	return decode(raw)
 }
 
-// Create creates an object.
-func (c *Client) Create(ctx context.Context, resource schema.GroupVersionResource, namespace string, object []byte) error {
-	request := c.rest.Post().AbsPath(path(resource, namespace, "")...).SetHeader("Content-Type", "application/json").Body(object)
-	_, err := c.do(ctx, request, "create", resource, namespace)
-	return err
+// Create creates an object, and returns it as it then is. What is sent without a name, such as a review of rights, is answered and
+// not kept, and has none then either.
+func (c *Client) Create(ctx context.Context, resource schema.GroupVersionResource, namespace string, object []byte) (engine.Object, error) {
+	raw, err := c.do(ctx, ask{"create", resource, namespace, func(r *rest.RESTClient, of schema.GroupVersionResource) *rest.Request {
+		return r.Post().AbsPath(path(of, namespace, "")...).SetHeader("Content-Type", "application/json").Body(object)
+	}})
+	if err != nil {
+		return engine.Object{}, err
+	}
+	if sent, err := engine.ReadObject(object); err != nil || sent.Name == "" {
+		return read(raw)
+	}
+	return decode(raw)
 }
 
 // Delete deletes an object.
 func (c *Client) Delete(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) error {
-	_, err := c.do(ctx, c.rest.Delete().AbsPath(path(resource, namespace, name)...), "delete", resource, namespace)
+	_, err := c.do(ctx, ask{"delete", resource, namespace, func(r *rest.RESTClient, of schema.GroupVersionResource) *rest.Request {
+		return r.Delete().AbsPath(path(of, namespace, name)...)
+	}})
 	return err
 }
 
@@ -122,10 +174,14 @@ var services = schema.GroupVersionResource{Version: "v1", Resource: "services"}
 
 // Service reads what has to be known of a Service.
 func (c *Client) Service(ctx context.Context, namespace, name string) (intent.Service, error) {
-	raw, err := c.do(ctx, c.rest.Get().AbsPath(path(services, namespace, name)...), "get", services, namespace)
+	o, err := c.Get(ctx, services, namespace, name)
 	if err != nil {
 		return intent.Service{}, err
 	}
+	return serviceOf(o)
+}
+
+func serviceOf(o engine.Object) (intent.Service, error) {
 	read := struct {
 		Spec struct {
 			Ports []struct {
@@ -135,23 +191,14 @@ func (c *Client) Service(ctx context.Context, namespace, name string) (intent.Se
 			} `json:"ports"`
 		} `json:"spec"`
 	}{}
-	if err := json.Unmarshal(raw, &read); err != nil {
-		return intent.Service{}, fmt.Errorf("API server %s: %w", c.host, err)
+	if err := json.Unmarshal(o.JSON, &read); err != nil {
+		return intent.Service{}, fmt.Errorf("the API server's answer cannot be read: %w", err)
 	}
 	service := intent.Service{}
 	for _, p := range read.Spec.Ports {
 		service.Ports = append(service.Ports, intent.ServicePort{Number: p.Port, Name: p.Name, Target: p.TargetPort.String()})
 	}
 	return service, nil
-}
-
-// do sends a request and returns the body of the answer, or the error that the API server put into it.
-func (c *Client) do(ctx context.Context, request *rest.Request, verb string, resource schema.GroupVersionResource, namespace string) ([]byte, error) {
-	result := request.Do(ctx)
-	if err := result.Error(); err != nil { // Raw alone would only tell the status code
-		return nil, c.explain(err, verb, resource, namespace)
-	}
-	return result.Raw()
 }
 
 // path returns the steps of an object's address, or of a list's if name is empty.
@@ -170,10 +217,23 @@ func path(resource schema.GroupVersionResource, namespace, name string) []string
 	return steps
 }
 
-func decode(raw json.RawMessage) (engine.Object, error) {
+// read reads what the API server answers.
+func read(raw json.RawMessage) (engine.Object, error) {
 	o, err := engine.ReadObject(raw)
 	if err != nil {
 		return o, fmt.Errorf("the API server's answer cannot be read: %w", err)
+	}
+	return o, nil
+}
+
+// decode reads an object that the API server keeps.
+func decode(raw json.RawMessage) (engine.Object, error) {
+	o, err := read(raw)
+	if err != nil {
+		return o, err
+	}
+	if o.Name == "" {
+		return o, errors.New("the API server's answer is no object: it has no name")
 	}
 	return o, nil
 }

@@ -86,7 +86,7 @@ func TestListReadsAllPages(t *testing.T) {
 		if r.URL.Query().Get("continue") == "more" {
 			next, name = "", "b"
 		}
-		fmt.Fprintf(w, `{"metadata":{"continue":%q},"items":[{"metadata":{"namespace":"apps","name":%q,"resourceVersion":"5"},"spec":{"big":9007199254740993}}]}`, next, name)
+		fmt.Fprintf(w, `{"kind":"RouteTableList","metadata":{"resourceVersion":"5","continue":%q},"items":[{"metadata":{"namespace":"apps","name":%q,"resourceVersion":"5"},"spec":{"big":9007199254740993}}]}`, next, name)
 	})
 	objects, err := c.List(context.Background(), routeTables, "apps", labels.Set{"app": "demo"}.AsSelector())
 	if err != nil {
@@ -112,7 +112,7 @@ func TestPatchIsAJSONPatch(t *testing.T) {
 
 func TestServicePorts(t *testing.T) {
 	c, _ := client(t, func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, `{"spec":{"ports":[{"name":"http","port":80,"targetPort":"web"},{"port":81,"targetPort":8081}]}}`)
+		fmt.Fprint(w, `{"metadata":{"name":"web"},"spec":{"ports":[{"name":"http","port":80,"targetPort":"web"},{"port":81,"targetPort":8081}]}}`)
 	})
 	got, err := c.Service(context.Background(), "apps", "web")
 	want := intent.Service{Ports: []intent.ServicePort{{Number: 80, Name: "http", Target: "web"}, {Number: 81, Target: "8081"}}}
@@ -126,5 +126,19 @@ func TestTroubleOfTheServerNamesIt(t *testing.T) {
 	_, err := c.Get(context.Background(), routeTables, "gloo-mesh", "demo")
 	if want := "API server " + host + " is in trouble: the server is currently unable to handle the request"; err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
+// A review of rights has no name, sent or answered. What is sent with one is only created if the answer has one as well.
+func TestCreateWhatIsNotKept(t *testing.T) {
+	c, _ := client(t, func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"kind":"SubjectAccessReview","metadata":{},"status":{"allowed":true}}`)
+	})
+	reviews := schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "subjectaccessreviews"}
+	if o, err := c.Create(t.Context(), reviews, "", []byte(`{"kind":"SubjectAccessReview"}`)); err != nil || !strings.Contains(string(o.JSON), "allowed") {
+		t.Errorf("got %s, %v", o.JSON, err)
+	}
+	if _, err := c.Create(t.Context(), routeTables, "apps", []byte(`{"metadata":{"name":"demo"}}`)); err == nil || !strings.Contains(err.Error(), "no object") {
+		t.Errorf("got %v, want an error that the answer is no object", err)
 	}
 }

@@ -9,29 +9,36 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Requests a second, and in a burst, that this process allows itself. client-go's defaults of 5 and 10 would make a
-// reconcile of fifty tables last ten seconds.
-const (
-	qps   = 100
-	burst = 200
-)
+// Access says which API server is meant, and by which credentials it is reached. The zero value is what a child of the
+// Argo Rollouts controller inherits from it: the files that KUBECONFIG names or, without that, the pod's service account.
+// The controller's --kubeconfig flag is not inherited.
+type Access struct {
+	// Kubeconfig is the path of a file that takes the place of KUBECONFIG.
+	Kubeconfig string
+	// Context is the context to use. Empty: the file's current one.
+	Context string
+	// Person says that a person is asking, who expects what kubectl does: without KUBECONFIG, ~/.kube/config.
+	Person bool
+	// Observe is told of every request. Nil: nobody is.
+	Observe func(Request)
+}
 
-// Config returns the configuration that the process is to use: the files that KUBECONFIG names, or, without that, the
-// service account of the pod it runs in. The plugin is the controller's child and so inherits both, but it does not see
-// the controller's --kubeconfig flag.
-func Config() (*rest.Config, error) {
-	config, err := load()
+// Config returns the configuration of a client. It sends nothing.
+func (a Access) Config() (*rest.Config, error) {
+	config, err := a.load()
 	if err != nil {
 		return nil, err
 	}
-	config.QPS, config.Burst = qps, burst
 	config.UserAgent = "rollouts-plugin-trafficrouter-glooplatform"
 	return config, nil
 }
 
-func load() (*rest.Config, error) {
+func (a Access) load() (*rest.Config, error) {
 	files := os.Getenv(clientcmd.RecommendedConfigPathEnvVar)
-	if files == "" {
+	if a.Kubeconfig == "" && files == "" && !a.Person {
+		if a.Context != "" {
+			return nil, fmt.Errorf("context %s: there is no kubeconfig to look for it in; name one by --kubeconfig", a.Context)
+		}
 		config, err := rest.InClusterConfig()
 		if err != nil {
 			return nil, fmt.Errorf("no API server is known: KUBECONFIG is not set and this is no pod (%w)", err)
@@ -39,9 +46,16 @@ func load() (*rest.Config, error) {
 		return config, nil
 	}
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
-	if err != nil {
+	rules.ExplicitPath = a.Kubeconfig
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: a.Context}).ClientConfig()
+	switch {
+	case err == nil:
+		return config, nil
+	case a.Kubeconfig != "":
+		return nil, fmt.Errorf("kubeconfig %s: %w", a.Kubeconfig, err)
+	case files != "":
 		return nil, fmt.Errorf("KUBECONFIG %s: %w", files, err)
+	default:
+		return nil, fmt.Errorf("no API server is known: name a kubeconfig by --kubeconfig or KUBECONFIG (%w)", err)
 	}
-	return config, nil
 }

@@ -28,31 +28,35 @@ const eventTime = 10 * time.Second
 
 // Create sends a new Event.
 func (e Events) Create(event *corev1.Event) (*corev1.Event, error) {
-	return e.send(e.client.rest.Post(), "create", event, "", event)
+	return e.send("create", (*rest.RESTClient).Post, event, "", event)
 }
 
 // Update replaces an Event.
 func (e Events) Update(event *corev1.Event) (*corev1.Event, error) {
-	return e.send(e.client.rest.Put(), "update", event, event.Name, event)
+	return e.send("update", (*rest.RESTClient).Put, event, event.Name, event)
 }
 
 // Patch changes an Event by a strategic merge patch: its count, and when it was last seen.
 func (e Events) Patch(event *corev1.Event, patch []byte) (*corev1.Event, error) {
-	return e.send(e.client.rest.Patch(types.StrategicMergePatchType), "patch", event, event.Name, json.RawMessage(patch))
+	merge := func(r *rest.RESTClient) *rest.Request { return r.Patch(types.StrategicMergePatchType) }
+	return e.send("patch", merge, event, event.Name, json.RawMessage(patch))
 }
 
-func (e Events) send(request *rest.Request, verb string, event *corev1.Event, name string, body any) (*corev1.Event, error) {
+// send sends an Event once: the recorder tries again by itself.
+func (e Events) send(verb string, begin func(*rest.RESTClient) *rest.Request, event *corev1.Event, name string, body any) (*corev1.Event, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), eventTime)
 	defer cancel()
 	data, err := json.Marshal(body)
 	if err != nil {
 		return nil, fmt.Errorf("event %s/%s: %w", event.Namespace, event.Name, err)
 	}
-	request = request.AbsPath(path(events, event.Namespace, name)...).Body(data)
-	if verb != "patch" { // whose content type says which kind of patch it is
-		request = request.SetHeader("Content-Type", "application/json")
-	}
-	raw, err := e.client.do(ctx, request, verb, events, event.Namespace)
+	raw, err := e.client.try(ctx, ask{verb, events, event.Namespace, func(r *rest.RESTClient, _ schema.GroupVersionResource) *rest.Request {
+		request := begin(r).AbsPath(path(events, event.Namespace, name)...).Body(data)
+		if verb != "patch" { // whose content type says which kind of patch it is
+			request = request.SetHeader("Content-Type", "application/json")
+		}
+		return request
+	}})
 	if err != nil {
 		return nil, err
 	}

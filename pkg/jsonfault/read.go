@@ -1,0 +1,21 @@
+package jsonfault
+
+import (
+	"github.com/go-json-experiment/json"
+	kjson "sigs.k8s.io/json"
+)
+
+// Read decodes JSON as Kubernetes does: names count as they are spelt, and what T does not know is passed over. An error
+// says in words what is wrong.
+//
+// What is to become the standard library's second decoder reads it, in half the time. What that one refuses is read once more
+// as the API server reads it, which takes names that occur twice, and whose errors [Explain] knows.
+func Read[T any](raw []byte) (T, error) {
+	var value T
+	if json.Unmarshal(raw, &value) == nil {
+		return value, nil
+	}
+	var again T
+	err := Explain(kjson.UnmarshalCaseSensitivePreserveInts(raw, &again))
+	return again, err
+}
