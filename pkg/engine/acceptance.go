@@ -2,7 +2,8 @@ package engine
 
 import (
 	"fmt"
-	"sync"
+
+	"k8s.io/utils/lru"
 )
 
 // Acceptance is what the control plane of a routing API says of an object in its status.
@@ -36,37 +37,45 @@ const (
 // write or, before there is one, the one that was first seen. Writes of others do not count: on an object that many change,
 // the control plane may never catch up with all.
 type generations struct {
-	mu    sync.Mutex
-	byUID map[string]int64
+	byUID *lru.Cache
 }
 
 // wrote notes that this process has written an object, which is now as given.
 func (g *generations) wrote(o Object) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.byUID == nil {
-		g.byUID = map[string]int64{}
-	}
-	g.byUID[o.UID] = o.Generation
+	g.byUID.Add(o.UID, o.Generation)
 }
 
-// awaited returns the generation that an object's status has to speak of.
+// doubt notes that this process may have written an object, and does not know what came of it.
+func (g *generations) doubt(o Object) { g.byUID.Add(o.UID, unsure) }
+
+// unsure is the generation of an object that was perhaps written.
+const unsure = int64(-1)
+
+// settle notes that an object is as it was to be: if it was perhaps written, it was.
+func (g *generations) settle(o Object) {
+	if generation, _ := g.byUID.Get(o.UID); generation == unsure {
+		g.wrote(o)
+	}
+}
+
+// awaited returns the generation that an object's status has to speak of; of one that was perhaps written, its own.
 func (g *generations) awaited(o Object) int64 {
-	g.mu.Lock()
-	generation, found := g.byUID[o.UID]
-	g.mu.Unlock()
-	if !found {
+	switch generation, found := g.byUID.Get(o.UID); {
+	case !found:
 		g.wrote(o)
 		return o.Generation
+	case generation == unsure:
+		return o.Generation
+	default:
+		return generation.(int64)
 	}
-	return generation
 }
 
 // judge adds to a verdict what the control plane says of an object, or of a policy, which it words alike. One that nobody ever reported on is taken as it is
 // written: that is all that can be known.
 func (e *Engine) judge(verdict *Verdict, api API, kind string, o Object) {
-	a, err := api.Acceptance(o.JSON)
 	name, awaited := fmt.Sprintf("%s %s/%s", kind, o.Namespace, o.Name), e.generations.awaited(o)
+	a, err := e.acceptance(api, name, o)
 	switch {
 	case err != nil:
 		verdict.fault(fmt.Errorf("%s: %w", name, err))

@@ -6,6 +6,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/hashicorp/go-hclog"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
 )
 
 // report writes the status of the only table, as a control plane would.
@@ -86,5 +92,71 @@ func TestVerifyDoesNotWaitForOthersWrites(t *testing.T) {
 	c.report(c.Objects[0].Generation, "ACCEPTED")
 	if verdict := restarted.Verify(context.Background(), canary(10), byName("a"), true); !verdict.Verified() {
 		t.Errorf("verdict %+v", verdict)
+	}
+}
+
+// lossy applies one patch and answers with an error.
+type lossy struct {
+	*memoryCluster
+	answer error
+	away   bool // fresh reads fail
+}
+
+func (l *lossy) Fresh(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (engine.Object, error) {
+	if l.away {
+		return engine.Object{}, apierrors.NewServiceUnavailable("away")
+	}
+	return l.memoryCluster.Fresh(ctx, resource, namespace, name)
+}
+
+func (l *lossy) Patch(ctx context.Context, resource schema.GroupVersionResource, namespace, name string, patch []byte) (engine.Object, error) {
+	o, err := l.memoryCluster.Patch(ctx, resource, namespace, name, patch)
+	if lost := l.answer; err == nil && lost != nil {
+		l.answer = nil
+		return engine.Object{}, lost
+	}
+	return o, err
+}
+
+// What was written, though nobody said so, has to be accepted like anything else.
+func TestVerifyWaitsForWhatWasPerhapsWritten(t *testing.T) {
+	resource := schema.GroupResource{Resource: "routetables"}
+	for _, tt := range []struct {
+		name   string
+		answer error
+		away   bool // so that the call that wrote fails
+		again  bool // it is made once more
+	}{
+		{"its answer was lost", apierrors.NewServiceUnavailable("away"), false, false},
+		{"its answer was lost, and no other was to be had", apierrors.NewServiceUnavailable("away"), true, false},
+		{"its answer was lost, and it is asked for again", apierrors.NewServiceUnavailable("away"), true, true},
+		{"its repetition was refused", apierrors.NewConflict(resource, "a", nil), false, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := &lossy{memoryCluster: tables([3]string{"a", "x", web})}
+			e := engine.New(c, hclog.NewNullLogger())
+			if err := e.Set(t.Context(), canary(10), byName("a")); err != nil {
+				t.Fatal(err)
+			}
+			before := c.Objects[0].Generation
+			c.answer, c.away = tt.answer, tt.away
+			if err := e.Set(t.Context(), canary(20), byName("a")); (err != nil) != tt.away {
+				t.Fatal(err)
+			}
+			c.away = false
+			if tt.again {
+				if err := e.Set(t.Context(), canary(20), byName("a")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c.report(before, "ACCEPTED")
+			if verdict := e.Verify(t.Context(), canary(20), byName("a"), true); verdict.Verified() || verdict.Fault() != nil {
+				t.Errorf("before it was accepted: %+v", verdict)
+			}
+			c.report(c.Objects[0].Generation, "ACCEPTED")
+			if verdict := e.Verify(t.Context(), canary(20), byName("a"), true); !verdict.Verified() {
+				t.Errorf("after it was accepted: %+v", verdict)
+			}
+		})
 	}
 }

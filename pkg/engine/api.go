@@ -14,20 +14,20 @@ import (
 type API interface {
 	// Kind is the objects' kind, as errors name it.
 	Kind() string
+	// Words are what people who write the objects call things.
+	Words() Words
 	// Resource is where the API server keeps the objects.
 	Resource() schema.GroupVersionResource
 	// Routes views an object, as the API server sent it, as routes with weighted destinations, in the object's order. It
 	// fails if the object cannot be read at all; what is wrong with a single route is in that route.
 	Routes(object json.RawMessage) ([]Route, error)
 	// Spell returns a new entry for a list of destinations, in the API's JSON: like source, but for destination to. The
-	// entry has no weight yet. Where the API allows, the entry carries a mark by which Routes recognises it later.
+	// entry has no weight yet. Where it has room for one, it carries a mark by which Routes recognises it later.
 	Spell(source Entry, to intent.Destination) (map[string]any, error)
-	// MayBeMarked reports, without decoding it, whether an object may hold an entry with that mark.
-	MayBeMarked(object json.RawMessage) bool
 	// SpellRoute returns a new route, in the API's JSON: like source, but for what m says. It returns nil if no request that
 	// reaches source can fit, and fails if the API cannot state a match.
 	SpellRoute(source Route, m ManagedRoute) (json.RawMessage, error)
-	// Policies is the kind of the objects by which the API mirrors traffic.
+	// Policies is the kind of the objects by which the API mirrors traffic; that without a name: there are none.
 	Policies() PolicyKind
 	// MirrorPolicy returns the spec of such a policy: of the requests of routes with these labels, a percentage is sent to a
 	// destination as well.
@@ -35,6 +35,16 @@ type API interface {
 	// Acceptance returns what the control plane says of an object.
 	Acceptance(object json.RawMessage) (Acceptance, error)
 	Arithmetic
+}
+
+// Words are what errors call the things of a routing API.
+type Words struct {
+	// Object is an object of the API, and Route one of its routes.
+	Object, Route string
+	// Namespace is the field by which an entry names a destination's namespace.
+	Namespace string
+	// Kind are the fields of the config block that say which kind stable is; empty: it can be a Service only.
+	Kind string
 }
 
 // ManagedRoute is a route that is to be made from a source route.
@@ -54,13 +64,17 @@ type PolicyKind struct {
 	Resource schema.GroupVersionResource
 }
 
-// Arithmetic is how a routing API reads the weights of one route. Weights are as the list of destinations gives them, 0
-// for none.
+// Arithmetic is how a routing API reads the weights of one route. What they count is the API's: percent of the route's
+// traffic, or parts of whatever they sum to. Weights are as the list of destinations gives them, Unset for none.
 type Arithmetic interface {
-	// Owned returns how many percent of the route's traffic the entries that are mine hold together. If the weights make no
-	// sense it fails, unless mend is set: then mine own what the other entries leave, where that can be told.
-	Owned(weights []int, mine []bool, mend bool) (int, error)
-	// Effective returns the percent of the route's traffic that each entry gets. It fails if the weights make no sense.
+	// Unset is the weight by which an entry counts that gives none.
+	Unset() int
+	// Owned returns the weight that the entries which are mine are to hold together, among them those that are still to be
+	// made, for a Rollout whose shares are out of maxShare. If the weights make no sense it fails, unless mend is set: then
+	// mine own what the other entries leave, where that can be told.
+	Owned(weights []int, mine []bool, maxShare int, mend bool) (int, error)
+	// Effective returns the weight by which each entry gets traffic: its part of what all of them get. It fails if the
+	// weights make no sense.
 	Effective(weights []int) ([]float64, error)
 }
 
@@ -101,16 +115,17 @@ type Entry struct {
 	intent.Destination
 	// Weight is the entry's weight; nil if it gives none.
 	Weight *int
-	// Marked says that the entry carries the mark of those that Spell made.
-	Marked bool
+	// Marked says that the entry carries the mark of those that Spell made, and Unmarkable that it has no room for one.
+	Marked, Unmarkable bool
 	// JSON is the entry as it stands in the object.
 	JSON json.RawMessage
 }
 
-func (r Route) weights() []int {
+// weights returns those of the route's entries as arithmetic reads them.
+func (r Route) weights(a Arithmetic) []int {
 	weights := make([]int, len(r.Entries))
 	for i, e := range r.Entries {
-		weights[i] = given(e.Weight)
+		weights[i] = given(a, e.Weight)
 	}
 	return weights
 }
@@ -127,10 +142,10 @@ func (r Route) listed() []json.RawMessage {
 	return entries
 }
 
-// given returns a weight as arithmetic reads it: 0 for none.
-func given(weight *int) int {
+// given returns a weight as arithmetic reads it.
+func given(a Arithmetic, weight *int) int {
 	if weight == nil {
-		return 0
+		return a.Unset()
 	}
 	return *weight
 }

@@ -1,31 +1,42 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/hashicorp/go-hclog"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/lru"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/logs"
 )
 
 // Cluster is what the engine asks of the API server. Errors are those of the API server, wrapped so that a person can act
 // on them: apierrors.IsNotFound and its like still tell them apart, and [ErrUnserved].
+//
+// Reads may be answered from memory, which lags behind what others write, and never behind what was written through this
+// Cluster.
 type Cluster interface {
 	Get(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (Object, error)
+	// Fresh is Get, and never answered from memory.
+	Fresh(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (Object, error)
 	// List returns the objects in a namespace, or in all if it is empty, that a selector matches.
 	List(ctx context.Context, resource schema.GroupVersionResource, namespace string, selector labels.Selector) ([]Object, error)
-	// Survey returns the objects in a namespace, or in all if it is empty, with their metadata alone.
-	Survey(ctx context.Context, resource schema.GroupVersionResource, namespace string) ([]Object, error)
+	// Find returns the objects in a namespace, or in all if it is empty, that an index has under any of the keys. By an index
+	// of metadata alone, they may come without their JSON.
+	Find(ctx context.Context, resource schema.GroupVersionResource, namespace string, index Index, keys ...string) ([]Object, error)
 	// Patch applies a JSON Patch and returns the object after it.
 	Patch(ctx context.Context, resource schema.GroupVersionResource, namespace, name string, patch []byte) (Object, error)
-	Create(ctx context.Context, resource schema.GroupVersionResource, namespace string, object []byte) error
+	// Create creates an object and returns it as it then is.
+	Create(ctx context.Context, resource schema.GroupVersionResource, namespace string, object []byte) (Object, error)
 	Delete(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) error
 	Service(ctx context.Context, namespace, name string) (intent.Service, error)
 }
@@ -50,10 +61,22 @@ type Engine struct {
 	Cluster Cluster
 	Log     hclog.Logger
 
+	known       known
 	generations generations
 	turns       turns
+	whereabouts whereabouts
+	said        *logs.Repeats
 	// narrow says once that not every object can be listed.
 	narrow sync.Once
+}
+
+// New returns an engine that works on a cluster. The routing APIs are those in which a Rollout may have left something that now
+// names objects of others.
+func New(cluster Cluster, log hclog.Logger, apis ...API) *Engine {
+	return &Engine{
+		Cluster: cluster, Log: log,
+		known: newKnown(), generations: generations{lru.New(maxKnown)}, whereabouts: newWhereabouts(apis), said: logs.NewRepeats(),
+	}
 }
 
 // Set brings every object of the targets to in, and puts at rest what the Rollout holds on objects that are not selected
@@ -62,6 +85,9 @@ func (e *Engine) Set(ctx context.Context, in intent.Intent, targets []Target) er
 	in, err := e.lookUp(ctx, in)
 	if err != nil {
 		return err
+	}
+	for _, target := range targets {
+		e.whereabouts.note(in.Owner, target.API.Kind(), target.Namespace)
 	}
 	var served []error
 	selected, faults := e.eachSelected(ctx, targets, func(target Target, objects []Object) {
@@ -76,9 +102,7 @@ func (e *Engine) Set(ctx context.Context, in intent.Intent, targets []Target) er
 		faults = append(faults, err)
 	}
 	for _, l := range leftBehind {
-		if err := e.bring(ctx, l.api, l.object, Selection{None: true}, in); err != nil {
-			faults = append(faults, err)
-		}
+		faults = append(faults, e.bring(ctx, l.api, l.object, Selection{None: true}, in))
 	}
 	return join(faults)
 }
@@ -86,35 +110,44 @@ func (e *Engine) Set(ctx context.Context, in intent.Intent, targets []Target) er
 // serve brings the objects of one target to in. Objects that were found by label and that never forward to stable are
 // passed over, as long as one is left.
 func (e *Engine) serve(ctx context.Context, in intent.Intent, target Target, objects []Object) []error {
-	if unmanaged := unmanaged(in, target, objects); len(unmanaged) > 0 {
+	if unmanaged := e.unmanaged(in, target, objects); len(unmanaged) > 0 {
 		return unmanaged
 	}
-	var faults, passedOver []error
-	for _, o := range objects {
-		err := e.bring(ctx, target.API, o, Selection{Routes: target.Routes}, in)
-		if errors.Is(err, ErrNoRoute) && target.Name == "" {
-			e.Log.Debug("object passed over", "rollout", in.Owner, "object", objectName(target.API, o), "reason", err.Error())
-			passedOver = append(passedOver, err)
-			err = e.bring(ctx, target.API, o, Selection{None: true}, in)
-		}
-		if err != nil {
-			faults = append(faults, err)
-		}
+	faults := each(objects, func(o Object) error { return e.serveOne(ctx, in, target, o) })
+	passedOver := func(err error) bool { return errors.Is(err, ErrNoRoute) && target.Name == "" }
+	left := slices.DeleteFunc(slices.Clone(faults), passedOver)
+	if len(left) == 0 {
+		return faults
 	}
-	if len(faults) == 0 && len(passedOver) == len(objects) {
-		return passedOver
+	return left
+}
+
+// serveOne brings one object of a target to in. It fails with ErrNoRoute if the object never forwards to stable, and puts at
+// rest what the Rollout may hold on it then. Before anything else is said against an object, it is read afresh.
+func (e *Engine) serveOne(ctx context.Context, in intent.Intent, target Target, o Object) error {
+	selection := Selection{Routes: target.Routes}
+	err := e.bring(ctx, target.API, o, selection, in)
+	if err == nil || apierrors.IsConflict(err) { // of which it is known that the object was read afresh
+		return err
 	}
-	return faults
+	if errors.Is(err, ErrNoRoute) && target.Name == "" {
+		e.Log.Debug("object passed over", "rollout", in.Owner, "object", objectName(target.API, o), "reason", err.Error())
+		return cmp.Or(e.bring(ctx, target.API, o, Selection{None: true}, in), err)
+	}
+	if fresh, changed := e.again(ctx, target.API, o); changed {
+		return e.bring(ctx, target.API, fresh, selection, in)
+	}
+	return err
 }
 
 // unmanaged returns why no object can have the managed routes that are wanted; nothing if one can.
-func unmanaged(in intent.Intent, target Target, objects []Object) []error {
+func (e *Engine) unmanaged(in intent.Intent, target Target, objects []Object) []error {
 	var faults []error
 	if len(in.Managed) == 0 {
 		return nil
 	}
 	for _, o := range objects {
-		plan, err := MakePlan(target.API, o, Selection{Routes: target.Routes}, in)
+		plan, err := e.makePlan(target.API, o, Selection{Routes: target.Routes}, in)
 		switch {
 		case plan.Unmanaged != nil:
 			faults = append(faults, plan.Unmanaged)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"k8s.io/apimachinery/pkg/labels"
@@ -48,8 +49,12 @@ func (c *memoryCluster) weights(table string) string {
 	if err != nil {
 		return err.Error()
 	}
+	return weightsOf(routes[0])
+}
+
+func weightsOf(r engine.Route) string {
 	var texts []string
-	for _, e := range routes[0].Entries {
+	for _, e := range r.Entries {
 		weight := "-"
 		if e.Weight != nil {
 			weight = fmt.Sprint(*e.Weight)
@@ -60,7 +65,7 @@ func (c *memoryCluster) weights(table string) string {
 }
 
 func on(c *memoryCluster) *engine.Engine {
-	return &engine.Engine{Cluster: c, Log: hclog.NewNullLogger()}
+	return engine.New(c, hclog.NewNullLogger())
 }
 
 func byName(name string) []engine.Target {
@@ -191,12 +196,19 @@ func setIsPatient(t *testing.T) {
 			c.Put(c.Objects[0].JSON)
 		}
 	}
-	if err := on(c).Set(context.Background(), canary(10), byName("a")); err != nil {
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	defer cancel()
+	if err := on(c).Set(ctx, canary(10), byName("a")); err != nil {
 		t.Fatalf("after 15 conflicts: %v", err)
 	}
-	c.Meddle = func() { c.Put(c.Objects[0].JSON) }
-	err := on(c).Set(context.Background(), canary(20), byName("a"))
-	if want := "RouteTable apps/a: others changed it each of the 20 times that it was about to be written; it will be tried again ("; err == nil || !strings.HasPrefix(err.Error(), want) {
+	written := 0
+	c.Meddle = func() {
+		written++
+		c.Put(c.Objects[0].JSON)
+	}
+	err := on(c).Set(ctx, canary(20), byName("a"))
+	want := fmt.Sprintf("RouteTable apps/a: others changed it each of the %d times that it was about to be written; it will be tried again (", written)
+	if written < 15 || err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got  %v\nwant %s...", err, want)
 	}
 }

@@ -42,8 +42,9 @@ type holding struct {
 }
 
 // leftBehind returns the objects that are not selected and on which the Rollout may hold something; none if it is not known
-// what is selected. Their annotations tell which those are. While the Rollout is under way, the objects in a target's
-// namespace are looked at as a whole, for those whose annotation was lost.
+// what is selected. Their annotations tell which those are; while the Rollout is under way, in a target's namespace also what
+// else it leaves in an object, should the annotation be lost. Of objects of kinds that are not selected any more, those that
+// cannot be read are left.
 func (e *Engine) leftBehind(ctx context.Context, in intent.Intent, targets []Target, selected map[string]bool) ([]holding, error) {
 	if selected == nil {
 		return nil, nil
@@ -51,31 +52,60 @@ func (e *Engine) leftBehind(ctx context.Context, in intent.Intent, targets []Tar
 	var found []holding
 	seen := maps.Clone(selected)
 	for _, target := range targets {
-		objects, err := e.survey(ctx, target, in.Namespace)
+		held, err := e.heldBeside(ctx, in, target, seen)
 		if err != nil {
 			return nil, err
 		}
-		if len(in.Used) > 0 {
-			near, err := e.Cluster.List(ctx, target.API.Resource(), target.Namespace, labels.Everything())
-			if err != nil && !apierrors.IsForbidden(err) {
-				return nil, err
-			}
-			objects = append(objects, near...)
+		found = append(found, held...)
+	}
+	left := map[string]bool{}
+	for _, target := range e.elsewhere(ctx, in, targets) {
+		held, err := e.heldBeside(ctx, in, target, seen)
+		if err != nil && !unreadable(err) {
+			return nil, err
 		}
-		for _, o := range objects {
-			name := objectName(target.API, o)
-			if seen[name] || !mayHold(target.API, o, in) {
-				continue
-			}
-			seen[name] = true
-			whole, err := e.whole(ctx, target.API, o)
-			if err != nil {
-				return nil, err
-			}
-			found = append(found, holding{target.API, whole})
+		if err != nil {
+			e.Log.Debug("objects not looked for", "rollout", in.Owner, "kind", target.API.Kind(), "reason", err.Error())
+		}
+		found = append(found, held...)
+		left[target.API.Kind()] = left[target.API.Kind()] || len(held) > 0 || err != nil
+	}
+	for kind, some := range left {
+		if !some {
+			e.whereabouts.leave(in.Owner, kind)
 		}
 	}
 	return found, nil
+}
+
+// heldBeside returns the objects of a target's kind on which the Rollout may hold something, but for those that were seen, and
+// notes that it has seen them.
+func (e *Engine) heldBeside(ctx context.Context, in intent.Intent, target Target, seen map[string]bool) ([]holding, error) {
+	objects, err := e.recorded(ctx, target, in)
+	if err != nil {
+		return nil, err
+	}
+	if len(in.Used) > 0 {
+		traced, err := e.Cluster.Find(ctx, target.API.Resource(), target.Namespace, byTrace(target.API), traces(in)...)
+		if err != nil && !apierrors.IsForbidden(err) {
+			return nil, err
+		}
+		objects = append(objects, traced...)
+	}
+	var held []holding
+	for _, o := range objects {
+		name := objectName(target.API, o)
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		whole, err := e.whole(ctx, target.API, o)
+		if err != nil {
+			return nil, err
+		}
+		held = append(held, holding{target.API, whole})
+	}
+	return held, nil
 }
 
 // whole reads an object of which only the metadata may be known.
@@ -90,11 +120,11 @@ func (e *Engine) whole(ctx context.Context, api API, o Object) (Object, error) {
 	return read, nil
 }
 
-// survey returns the metadata of the objects that may carry a record of the Rollout: those of all namespaces, or, where
-// listing those is not permitted, of the target's and the Rollout's own.
-func (e *Engine) survey(ctx context.Context, target Target, namespace string) ([]Object, error) {
+// recorded returns the objects whose annotations have a record of the Rollout: those of all namespaces, or, where listing
+// those is not permitted, of the target's and the Rollout's own.
+func (e *Engine) recorded(ctx context.Context, target Target, in intent.Intent) ([]Object, error) {
 	resource := target.API.Resource()
-	all, err := e.Cluster.Survey(ctx, resource, "")
+	all, err := e.Cluster.Find(ctx, resource, "", byOwner, in.Owner)
 	if err == nil || !apierrors.IsForbidden(err) {
 		return all, err
 	}
@@ -102,8 +132,8 @@ func (e *Engine) survey(ctx context.Context, target Target, namespace string) ([
 		e.Log.Warn("what a change of selection leaves behind is only found in namespaces that may be listed", "reason", err.Error())
 	})
 	var objects []Object
-	for _, ns := range slices.Compact([]string{target.Namespace, namespace}) {
-		found, err := e.Cluster.Survey(ctx, resource, ns)
+	for _, ns := range slices.Compact([]string{target.Namespace, in.Namespace}) {
+		found, err := e.Cluster.Find(ctx, resource, ns, byOwner, in.Owner)
 		if err != nil && !apierrors.IsForbidden(err) {
 			return nil, err
 		}
@@ -144,7 +174,7 @@ func (e *Engine) find(ctx context.Context, target Target) ([]Object, error) {
 
 // neighbours names the objects that are there when the wanted one is not.
 func (e *Engine) neighbours(ctx context.Context, target Target) string {
-	objects, err := e.Cluster.Survey(ctx, target.API.Resource(), target.Namespace)
+	objects, err := e.Cluster.List(ctx, target.API.Resource(), target.Namespace, labels.Everything())
 	if err != nil {
 		return "; correct the selector or create it"
 	}

@@ -49,7 +49,7 @@ func madeByHash(r Route, e Entry) bool {
 		return false
 	}
 	stable := r.Entries[stableByHash(r)]
-	return e.Key() == stable.Key() && e.String() != stable.String()
+	return e.Key() == stable.Key() && !e.Destination.Equal(stable.Destination)
 }
 
 // takesByHash returns whether a seat is that of an entry, both by their index, where stable's entry is known. Entries that
@@ -59,9 +59,9 @@ func (p *planner) takesByHash(r Route, seats []seat, stable int) func(n, i int) 
 		e, s := r.Entries[i], seats[n]
 		switch {
 		case e.HashLabel == "": // nothing of the Rollout's that carries a hash
-			return (s.role == roleExperiment || !p.in.ByHash()) && s.destination.Matches(e.Destination)
+			return (s.role == roleExperiment || !p.in.ByHash()) && p.fits(s, e)
 		case !p.in.ByHash(): // the hash goes, and the entries of other versions
-			return i == stable && s.destination.Matches(e.Destination)
+			return i == stable && p.fits(s, e)
 		case s.role == roleStable:
 			return !madeByHash(r, e)
 		default:

@@ -52,7 +52,8 @@ func (p *planner) manage(object string, routes []Route, sources []routePlan) (ma
 			object, list(sources, func(rp routePlan) string { return rp.route.Place }, ", "))
 	}
 	mine := ownerLabelValue(p.in.Owner)
-	names := p.namesOfOthers(routes, mine)
+	names := namesOfOthers(routes, mine)
+	before := managedBefore(routes)
 	wanted := map[int][]json.RawMessage{} // by the index of the route before which they are to stand
 	kept := map[int]bool{}
 	for _, source := range capable {
@@ -61,8 +62,8 @@ func (p *planner) manage(object string, routes []Route, sources []routePlan) (ma
 			faults = append(faults, err)
 			continue
 		}
-		before := managedBefore(routes, source.route)
-		run := slices.DeleteFunc(slices.Clone(before), func(r Route) bool { return r.Owner != mine })
+		around := before[source.route.Place]
+		run := slices.DeleteFunc(slices.Clone(around), func(r Route) bool { return r.Owner != mine })
 		plan.left = plan.left || len(spelt) > 0
 		if len(run) == len(spelt) {
 			for i, r := range run {
@@ -71,7 +72,7 @@ func (p *planner) manage(object string, routes []Route, sources []routePlan) (ma
 			}
 			continue
 		}
-		first := source.route.Index - len(before)
+		first := source.route.Index - len(around)
 		wanted[first] = append(wanted[first], spelt[:heads]...)
 		wanted[source.route.Index] = append(wanted[source.route.Index], spelt[heads:]...)
 	}
@@ -99,12 +100,20 @@ func (plan *managedPlan) change(r Route, spelt json.RawMessage) {
 	}
 }
 
-// namesOfOthers returns the names that are taken, each with whether a user's route has it.
-func (p *planner) namesOfOthers(routes []Route, mine string) map[string]bool {
-	names := map[string]bool{}
+// takenNames are the names of an object's routes.
+type takenNames struct {
+	// users says of each name whether a user's route has it.
+	users map[string]bool
+	// next is the number to try first for a name that is taken.
+	next map[string]int
+}
+
+// namesOfOthers returns the names of all routes but the Rollout's managed ones.
+func namesOfOthers(routes []Route, mine string) takenNames {
+	names := takenNames{users: map[string]bool{}, next: map[string]int{}}
 	for _, r := range routes {
 		if r.Name != "" && r.Owner != mine {
-			names[r.Name] = names[r.Name] || r.Owner == ""
+			names.users[r.Name] = names.users[r.Name] || r.Owner == ""
 		}
 	}
 	return names
@@ -112,7 +121,7 @@ func (p *planner) namesOfOthers(routes []Route, mine string) map[string]bool {
 
 // managedRoutesOf spells the managed routes of one source, and takes their names. The first of them, as many as heads, are
 // header routes.
-func (p *planner) managedRoutesOf(rp routePlan, object string, names map[string]bool, plan *managedPlan) (spelt []json.RawMessage, heads int, err error) {
+func (p *planner) managedRoutesOf(rp routePlan, object string, names takenNames, plan *managedPlan) (spelt []json.RawMessage, heads int, err error) {
 	if len(p.in.Managed) == 0 {
 		return nil, 0, nil
 	}
@@ -122,7 +131,7 @@ func (p *planner) managedRoutesOf(rp routePlan, object string, names map[string]
 		return nil, 0, err
 	}
 	for _, m := range p.in.Managed {
-		name, err := freeName(m.Name, names)
+		name, err := names.free(m.Name)
 		if err != nil {
 			return nil, 0, fmt.Errorf("%s: %w", source.Place, err)
 		}
@@ -146,7 +155,7 @@ func (p *planner) managedRoutesOf(rp routePlan, object string, names map[string]
 		if raw == nil { // no request that reaches the source can fit
 			continue
 		}
-		names[name] = false
+		names.users[name] = false
 		if m.Mirror == nil && heads == len(spelt) {
 			heads++
 		}
@@ -187,30 +196,41 @@ func (p *planner) canaryOf(source Route) (seat, json.RawMessage, error) {
 	return canary, entry, nil
 }
 
-// freeName returns a name for a managed route: its own or, where another managed route of the object has that, the next
+// free returns a name for a managed route: its own or, where another managed route of the object has that, the next
 // free of name-1, name-2 and so on. A user's route of the same name is an error.
-func freeName(name string, names map[string]bool) (string, error) {
-	if names[name] {
+func (t takenNames) free(name string) (string, error) {
+	if t.users[name] {
 		return "", fmt.Errorf("managed route %q: the table has a route of that name already; rename either", name)
 	}
 	free := name
-	for n := 1; ; n++ {
-		if _, taken := names[free]; !taken {
+	for n := t.next[name]; ; n++ {
+		if n > 0 {
+			free = fmt.Sprintf("%s-%d", name, n)
+		}
+		if _, taken := t.users[free]; !taken {
+			t.next[name] = n
 			return free, nil
 		}
-		free = fmt.Sprintf("%s-%d", name, n)
 	}
 }
 
-// managedBefore returns the managed routes, whosever, directly before a source route.
-func managedBefore(routes []Route, source Route) []Route {
-	i := slices.IndexFunc(routes, func(r Route) bool { return r.Place == source.Place })
-	var run []Route
-	for i--; i >= 0 && source.Section != "" && routes[i].Section == source.Section && routes[i].Owner != ""; i-- {
-		run = append(run, routes[i])
+// managedBefore returns the managed routes, whosever, that stand directly before routes that are not, by the place of those.
+func managedBefore(routes []Route) map[string][]Route {
+	before := map[string][]Route{}
+	first := 0 // of the managed routes before the present one
+	for i, r := range routes {
+		if i > 0 && routes[i-1].Section != r.Section {
+			first = i
+		}
+		if r.Owner != "" {
+			continue
+		}
+		if first < i && r.Section != "" {
+			before[r.Place] = routes[first:i]
+		}
+		first = i + 1
 	}
-	slices.Reverse(run)
-	return run
+	return before
 }
 
 // equalJSON reports whether two JSON texts hold equal values.

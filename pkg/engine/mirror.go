@@ -120,8 +120,9 @@ func edited(raw json.RawMessage, fields map[string]any) (json.RawMessage, error)
 // spelt afresh anyway, and the others would keep its weights of before.
 func followSources(routes []Route, plans []routePlan, mine string) ([]Operation, error) {
 	var patch []Operation
+	before := managedBefore(routes)
 	for _, rp := range plans {
-		followers := slices.DeleteFunc(managedBefore(routes, rp.route), func(r Route) bool {
+		followers := slices.DeleteFunc(slices.Clone(before[rp.route.Place]), func(r Route) bool {
 			return r.Owner == mine || r.Labels[MirrorLabel] == "" || r.List == ""
 		})
 		if len(followers) == 0 {

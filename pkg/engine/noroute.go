@@ -19,16 +19,17 @@ func (p *planner) noRoute(routes []Route, selection Selection) error {
 			selected = append(selected, r)
 		}
 	}
-	of := fmt.Sprintf("none of its %d routes", len(routes))
+	words := p.api.Words()
+	of := fmt.Sprintf("none of its %d %ss", len(routes), words.Route)
 	switch {
 	case len(routes) == 0:
-		return worded{"it has no routes, so none forwards to stable " + p.in.Stable.String(), ErrNoRoute}
+		return worded{fmt.Sprintf("it has no %ss, so none forwards to stable %s", words.Route, p.in.Stable), ErrNoRoute}
 	case len(selected) == 0:
 		return worded{fmt.Sprintf("%s matches routeSelector (%s)", of, list(routes, Route.label, ", ")), ErrNoRoute}
 	case len(selected) < len(routes):
-		of = fmt.Sprintf("none of the %d routes that match routeSelector", len(selected))
+		of = fmt.Sprintf("none of the %d %ss that match routeSelector", len(selected), words.Route)
 	}
-	cure := "add it to a route or select its table"
+	cure := fmt.Sprintf("add it to a %s or select its %s", words.Route, words.Object)
 	for _, r := range selected {
 		for _, e := range r.Entries {
 			if hint := p.nearMiss(e.Destination); hint != "" {
@@ -41,15 +42,17 @@ func (p *planner) noRoute(routes []Route, selection Selection) error {
 
 // nearMiss says what to change if a destination has stable's name but is not stable.
 func (p *planner) nearMiss(found intent.Destination) string {
-	stable := p.in.Stable
+	stable, words := p.in.Stable, p.api.Words()
 	if found.Name != stable.Name {
 		return ""
 	}
 	switch {
+	case found.Kind != stable.Kind && words.Kind == "":
+		return "only a Service can be stable"
 	case found.Kind != stable.Kind:
-		return fmt.Sprintf("if that is meant, set destinationKind or stable.kind to %s", found.Kind)
+		return fmt.Sprintf("if that is meant, set %s to %s", words.Kind, found.Kind)
 	case found.Namespace != stable.Namespace:
-		return fmt.Sprintf("if that is meant, give it ref.namespace %s there (without one, the object's own is meant)", stable.Namespace)
+		return fmt.Sprintf("if that is meant, give it %s %s there (without one, the object's own is meant)", words.Namespace, stable.Namespace)
 	case stable.Cluster != "" && found.Cluster != stable.Cluster:
 		return fmt.Sprintf("if that is meant, change stable.cluster, now %s", stable.Cluster)
 	case !stable.MatchesCluster(found):

@@ -3,7 +3,7 @@ package engine
 import (
 	"encoding/json"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/jsonfault"
 )
 
 // Object is an object of a routing API as the API server sent it.
@@ -21,20 +21,34 @@ type Object struct {
 	PoliciesKnown bool
 }
 
+// head is what is read of an object before any API looks at it.
+type head struct {
+	Metadata struct {
+		Namespace       string            `json:"namespace"`
+		Name            string            `json:"name"`
+		UID             string            `json:"uid"`
+		ResourceVersion string            `json:"resourceVersion"`
+		Generation      int64             `json:"generation"`
+		Labels          map[string]string `json:"labels"`
+		Annotations     map[string]string `json:"annotations"`
+	} `json:"metadata"`
+}
+
 // ReadObject reads an object's metadata from its JSON.
 func ReadObject(raw json.RawMessage) (Object, error) {
-	head := metav1.PartialObjectMetadata{}
-	if err := json.Unmarshal(raw, &head); err != nil {
+	read, err := jsonfault.Read[head](raw)
+	if err != nil {
 		return Object{}, err
 	}
+	m := read.Metadata
 	return Object{
-		Namespace:       head.Namespace,
-		Name:            head.Name,
-		UID:             string(head.UID),
-		Generation:      head.Generation,
-		ResourceVersion: head.ResourceVersion,
-		Labels:          head.Labels,
-		Annotations:     head.Annotations,
+		Namespace:       m.Namespace,
+		Name:            m.Name,
+		UID:             m.UID,
+		ResourceVersion: m.ResourceVersion,
+		Generation:      m.Generation,
+		Labels:          m.Labels,
+		Annotations:     m.Annotations,
 		JSON:            raw,
 	}, nil
 }

@@ -71,6 +71,14 @@ type planner struct {
 	memory memory
 	// bare says that stable's entries are to name no pod hash.
 	bare bool
+	// spelt are the entries spelt so far, by the JSON of those that they were made like.
+	spelt map[string][]speltEntry
+}
+
+// speltEntry is a new entry for a destination.
+type speltEntry struct {
+	to    intent.Destination
+	entry map[string]any
 }
 
 // MakePlan returns what brings observed to in: weights on the selected routes, and at rest what the Rollout holds on
@@ -82,14 +90,14 @@ func MakePlan(api API, observed Object, selection Selection, in intent.Intent) (
 	if err != nil {
 		return Plan{}, fmt.Errorf("%s: %w", name, err)
 	}
-	p := &planner{api: api, in: in, memory: recall(observed.Annotations, in.Owner), bare: !in.ByHash()}
+	p := &planner{api: api, in: in, memory: recall(observed.Annotations, in.Owner), bare: !in.ByHash(), spelt: map[string][]speltEntry{}}
 	p.markByHash(routes)
 	plans, sources, faults := p.routes(routes, selection)
 	managed, more := p.manage(name, routes, sources)
 	if faults = append(faults, more...); len(faults) > 0 {
 		return Plan{}, named(name, faults)
 	}
-	plan := Plan{}
+	plan := Plan{Changes: make([]Change, 0, 2*len(plans)), Patch: make([]Operation, 0, 2*len(plans))}
 	for _, rp := range plans {
 		plan.describe(api, rp)
 		plan.add(rp)
@@ -98,7 +106,7 @@ func MakePlan(api API, observed Object, selection Selection, in intent.Intent) (
 	if err != nil {
 		return Plan{}, fmt.Errorf("%s: %w", name, err)
 	}
-	plan.Patch = slices.Concat(plan.Patch, follow, managed.patch)
+	plan.Patch = append(append(plan.Patch, follow...), managed.patch...)
 	plan.Unmanaged = managed.unmanaged
 	plan.Policies, plan.Added, plan.Changed, plan.Removed = managed.policies, managed.added, managed.changed, managed.removed
 	plan.NewServices = append(plan.NewServices, managed.newServices...)
@@ -109,6 +117,8 @@ func MakePlan(api API, observed Object, selection Selection, in intent.Intent) (
 	mine.AtRest = in.AtRest() && len(mine.Held) > 0
 	if in.KeepWeights && p.memory.mine != nil {
 		mine = *p.memory.mine
+	} else if in.Gone {
+		mine = record{}
 	}
 	mine.Managed = managed.left
 	mine.Mirrored = len(managed.policies) > 0 || len(observed.Policies) > 0 || p.memory.mirrored && !observed.PoliciesKnown
@@ -126,6 +136,7 @@ func MakePlan(api API, observed Object, selection Selection, in intent.Intent) (
 // routes plans the weights of every route that is selected or held, and returns the selected ones as managed routes find
 // them.
 func (p *planner) routes(routes []Route, selection Selection) (plans, sources []routePlan, faults []error) {
+	plans, sources = make([]routePlan, 0, len(routes)), make([]routePlan, 0, len(routes))
 	for _, r := range routes {
 		if r.Owner != "" { // a managed route, which its source decides on
 			continue
@@ -204,19 +215,8 @@ func (p *planner) holds(r Route) bool {
 		if p.memory.mine.was(r.Key) != nil {
 			return p.wasMine(r, e)
 		}
-		return p.made(r, e, nil) && p.wasUsed(e)
+		return p.made(r, e, nil) && (p.wasUsed(e) || p.in.Gone && p.memory.mine.role(e) != roleForeign)
 	})
-}
-
-// mayHold reports whether the Rollout may have changed an object before; it does not read the object's routes.
-func mayHold(api API, o Object, in intent.Intent) bool {
-	return remembers(o, in) || mayHoldManaged(o, in) || len(in.Used) > 0 && api.MayBeMarked(o.JSON)
-}
-
-// remembers reports whether an object's annotation names the Rollout.
-func remembers(o Object, in intent.Intent) bool {
-	m := recall(o.Annotations, in.Owner)
-	return m.mine != nil || m.managed || m.mirrored
 }
 
 // mayHoldManaged reports whether an object may hold managed routes of the Rollout, or have policies of it beside.
@@ -318,11 +318,11 @@ func (rp routePlan) newEntry(s slot) map[string]any {
 
 // describe notes what changes for the Rollout's destinations.
 func (plan *Plan) describe(api API, rp routePlan) {
-	from, to := percents(api, rp.route.weights()), percents(api, rp.form.weights())
+	from, to := percents(api, rp.route.weights(api)), percents(api, rp.form.weights(api))
 	for n, own := range rp.seats {
 		change := Change{Place: rp.route.Place, Destination: own.destination}
 		for i, e := range rp.route.Entries {
-			if e.String() == own.destination.String() {
+			if e.Destination.Equal(own.destination) {
 				change.From = from[i]
 			}
 		}
@@ -343,15 +343,21 @@ func (plan *Plan) describe(api API, rp routePlan) {
 	}
 }
 
-// percents returns what each entry gets, rounded; of weights that make no sense, what each gives.
-func percents(api API, weights []int) []int {
-	got, err := api.Effective(weights)
+// percents returns what each entry gets of all traffic, rounded; of weights that make no sense, what each gives.
+func percents(a Arithmetic, weights []int) []int {
+	got, err := a.Effective(weights)
 	if err != nil {
 		return weights
 	}
+	all := 0.0
+	for _, part := range got {
+		all += part
+	}
 	rounded := make([]int, len(got))
 	for i := range got {
-		rounded[i] = int(math.Round(got[i]))
+		if got[i] > 0 {
+			rounded[i] = int(math.Round(100 * got[i] / all))
+		}
 	}
 	return rounded
 }

@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/hashicorp/go-hclog"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/client-go/util/retry"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
 )
@@ -19,11 +19,14 @@ import (
 // object's annotation or a route of it says that there may be some: where nothing is ever mirrored, neither the resource nor
 // the right to it is needed.
 func (e *Engine) withPolicies(ctx context.Context, api API, o Object, in intent.Intent) (Object, error) {
-	remembered := recall(o.Annotations, in.Owner).mirrored || bytes.Contains(o.JSON, []byte(MirrorLabel))
+	remembered := mayBeMirrored(o, in)
 	if !remembered && !in.MayMirror {
 		return o, nil
 	}
 	kind := api.Policies()
+	if kind.Kind == "" {
+		return o, nil
+	}
 	found, err := e.Cluster.List(ctx, kind.Resource, o.Namespace, labels.SelectorFromSet(policyLabels(in, o)))
 	wanted := intent.Mirrors(in.Managed)
 	switch {
@@ -37,6 +40,12 @@ func (e *Engine) withPolicies(ctx context.Context, api API, o Object, in intent.
 	return o, fmt.Errorf("%s: %s: %w", objectName(api, o), kind.Kind, err)
 }
 
+// mayBeMirrored reports whether an object's annotation or a route of it says that there may be policies of the Rollout beside
+// it.
+func mayBeMirrored(o Object, in intent.Intent) bool {
+	return recall(o.Annotations, in.Owner).mirrored || bytes.Contains(o.JSON, []byte(MirrorLabel))
+}
+
 // removePolicies removes the observed policies that the plan does not want, and returns those that are left.
 func (e *Engine) removePolicies(ctx context.Context, api API, o Object, plan Plan, in intent.Intent) []Object {
 	var left []Object
@@ -45,12 +54,15 @@ func (e *Engine) removePolicies(ctx context.Context, api API, o Object, plan Pla
 			left = append(left, policy)
 			continue
 		}
+		thing := "policy " + policy.Namespace + "/" + policy.Name
 		err := e.Cluster.Delete(ctx, api.Policies().Resource, policy.Namespace, policy.Name)
 		if err != nil && !apierrors.IsNotFound(err) {
 			left = append(left, policy)
-			e.Log.Warn("policy left", "rollout", in.Owner, "object", objectName(api, o), "policy", policy.Name, "reason", err.Error())
+			level := e.said.Level(hclog.Warn, thing, err.Error())
+			e.Log.Log(level, "policy left", "rollout", in.Owner, "object", objectName(api, o), "policy", policy.Name, "reason", err.Error())
 			continue
 		}
+		e.said.Over(thing)
 		e.Log.Info("policy removed", "rollout", in.Owner, "object", objectName(api, o), "policy", policy.Name)
 	}
 	return left
@@ -88,9 +100,9 @@ func (e *Engine) writePolicy(ctx context.Context, api API, o Object, wanted Poli
 	if err != nil {
 		return err
 	}
-	err = e.Cluster.Create(ctx, kind.Resource, o.Namespace, object)
+	_, err = e.Cluster.Create(ctx, kind.Resource, o.Namespace, object)
 	if apierrors.IsAlreadyExists(err) { // somebody took its labels away; its name is this Rollout's alone
-		observed, err := e.Cluster.Get(ctx, kind.Resource, o.Namespace, wanted.Name)
+		observed, err := e.Cluster.Fresh(ctx, kind.Resource, o.Namespace, wanted.Name)
 		if err != nil {
 			return err
 		}
@@ -105,13 +117,14 @@ func (e *Engine) writePolicy(ctx context.Context, api API, o Object, wanted Poli
 // changePolicy makes a policy that is there what is wanted. Others, such as the control plane, write to it too.
 func (e *Engine) changePolicy(ctx context.Context, api API, o, observed Object, wanted Policy, in intent.Intent) error {
 	kind, labels, stale := api.Policies(), policyLabels(in, o), false
-	return retry.RetryOnConflict(patience, func() (err error) {
+	_, err := persist(ctx, func() (err error) {
 		if stale {
-			if observed, err = e.Cluster.Get(ctx, kind.Resource, observed.Namespace, observed.Name); err != nil {
+			if observed, err = e.Cluster.Fresh(ctx, kind.Resource, observed.Namespace, observed.Name); err != nil {
 				return err
 			}
 		}
 		if wanted.is(observed) && maps.Equal(observed.Labels, labels) {
+			e.generations.settle(observed)
 			return nil
 		}
 		patch, err := json.Marshal([]Operation{
@@ -125,12 +138,14 @@ func (e *Engine) changePolicy(ctx context.Context, api API, o, observed Object, 
 		written, err := e.Cluster.Patch(ctx, kind.Resource, observed.Namespace, observed.Name, patch)
 		if err != nil {
 			stale = true
+			e.generations.doubt(observed)
 			return err
 		}
 		e.generations.wrote(written)
 		e.Log.Info("policy changed", "rollout", in.Owner, "object", objectName(api, o), "policy", wanted.Name)
 		return nil
 	})
+	return err
 }
 
 // is reports whether an observed policy says what this one says.

@@ -85,8 +85,10 @@ func newRecord(roles map[string]role, routes map[string]spelling) record {
 // refreshed returns a later spelling of the same route. That its list was empty before the plugin wrote one cannot be seen
 // later.
 func (s spelling) refreshed(later spelling) spelling {
-	if _, empty := s[emptyList]; empty {
-		later[emptyList] = nil
+	for key, weight := range s {
+		if key == emptyList || isStranger(weight) {
+			later[key] = weight
+		}
 	}
 	return later
 }
@@ -94,7 +96,7 @@ func (s spelling) refreshed(later spelling) spelling {
 // sanitize makes weights unknown that no list of destinations can have given.
 func (s spelling) sanitize() {
 	for key, weight := range s {
-		if weight != nil && (*weight < 0 || *weight > math.MaxUint32) {
+		if weight != nil && !isStranger(weight) && (*weight < 0 || *weight > math.MaxUint32) {
 			lost := unknown
 			s[key] = &lost
 		}

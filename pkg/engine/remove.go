@@ -15,7 +15,7 @@ func (e *Engine) RemoveManaged(ctx context.Context, in intent.Intent, targets []
 	in.Managed, in.KeepWeights = nil, true
 	var faults []error
 	done := map[string]bool{}
-	for _, target := range targets {
+	for _, target := range slices.Concat(targets, e.elsewhere(ctx, in, targets)) {
 		for _, o := range e.withManaged(ctx, in, target) {
 			name := objectName(target.API, o)
 			if done[name] {
@@ -44,11 +44,11 @@ func (e *Engine) withManaged(ctx context.Context, in intent.Intent, target Targe
 		}
 		objects = selected
 	}
-	surveyed, err := e.survey(ctx, target, in.Namespace)
+	recorded, err := e.recorded(ctx, target, in)
 	if err != nil {
 		note(err)
 	}
-	for _, o := range surveyed {
+	for _, o := range recorded {
 		if !recall(o.Annotations, in.Owner).managed {
 			continue
 		}

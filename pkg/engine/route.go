@@ -23,10 +23,11 @@ type slot struct {
 // form is a list of destinations as it is to be.
 type form []slot
 
-func (f form) weights() []int {
+// weights returns those of the form as arithmetic reads them.
+func (f form) weights(a Arithmetic) []int {
 	weights := make([]int, len(f))
 	for i, s := range f {
-		weights[i] = given(s.weight)
+		weights[i] = given(a, s.weight)
 	}
 	return weights
 }
@@ -127,6 +128,9 @@ func (p *planner) divide(r Route, seats []seat) (routePlan, error) {
 		p.rest(&plan)
 	} else {
 		plan.was = remembered(r, seats, was)
+		if was == nil {
+			p.noteStrangers(r, seats, plan.was)
+		}
 	}
 	return plan, nil
 }
@@ -141,7 +145,7 @@ func (p *planner) weigh(r Route, seats []seat) error {
 			mine[s.index] = true
 		}
 	}
-	owned, err := p.api.Owned(r.weights(), mine, p.memory.mine != nil)
+	owned, err := p.api.Owned(r.weights(p.api), mine, p.in.MaxShare, p.memory.mine != nil)
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.Place, err)
 	}
@@ -204,7 +208,7 @@ func observedForm(r Route, seats []seat) form {
 // check fails unless the form gives the Rollout's destinations exactly their weights. A weight of 0 is the
 // same as none: beside a destination that gives none, it would share in what is left.
 func (p *planner) check(r Route, seats []seat, f form) error {
-	got, err := p.api.Effective(f.weights())
+	got, err := p.api.Effective(f.weights(p.api))
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.Place, err)
 	}
@@ -304,7 +308,7 @@ func (p *planner) isDefaulted(r Route, seats []seat, was spelling) bool {
 
 // onlyStable reports whether a form makes sense and gives nothing to any of the Rollout's destinations but stable.
 func (p *planner) onlyStable(f form) bool {
-	got, err := p.api.Effective(f.weights())
+	got, err := p.api.Effective(f.weights(p.api))
 	if err != nil {
 		return false
 	}
@@ -319,8 +323,8 @@ func (p *planner) onlyStable(f form) bool {
 // wakesNobody reports whether the second of two forms of the same entries gives nothing to anybody who has nothing by the
 // first: a 0 of somebody else's would share in what a missing weight leaves over.
 func (p *planner) wakesNobody(a, b form) bool {
-	before, errA := p.api.Effective(a.weights())
-	after, errB := p.api.Effective(b.weights())
+	before, errA := p.api.Effective(a.weights(p.api))
+	after, errB := p.api.Effective(b.weights(p.api))
 	if errA != nil || errB != nil {
 		return false
 	}
@@ -334,6 +338,22 @@ func (p *planner) wakesNobody(a, b form) bool {
 
 // unknown is a spelling's weight for a destination that is listed, and whose weight is the plugin's own already.
 const unknown = -1
+
+// stranger is a spelling's weight for an entry that is somebody else's, though the record names its destination, and that has no
+// room for a mark by which to tell.
+const stranger = -2
+
+func isStranger(weight *int) bool { return weight != nil && *weight == stranger }
+
+// noteStrangers adds those of a route that is changed for the first time to what is remembered of it.
+func (p *planner) noteStrangers(r Route, seats []seat, was spelling) {
+	for i, e := range r.Entries {
+		own := slices.ContainsFunc(seats, func(s seat) bool { return s.index == i })
+		if r.Listed && !own && e.Unmarkable && p.memory.mine.role(e) != roleForeign {
+			was[e.Key()] = new(stranger)
+		}
+	}
+}
 
 // remembered returns how the route's own listed destinations give their weights, where was is what is remembered already: what
 // is not, they give now. Beside an entry that the plugin made, nothing remembered means that the annotation was lost, and

@@ -30,7 +30,7 @@ type seat struct {
 	spelt map[string]any
 	// subset is what the entry's subset is to be, if it is to be another.
 	subset map[string]string
-	// share is what the destination gets, in proportion to the others; weight the percent that makes.
+	// share is what the destination gets, in proportion to the others; weight what that makes of the weight that they hold together.
 	share, weight int
 }
 
@@ -45,7 +45,7 @@ func (p *planner) seats(r Route) ([]seat, error) {
 		seats = append(seats, seat{destination: e.Destination, role: roleExperiment, index: -1, share: e.Share})
 	}
 	named := len(seats)
-	takes := func(n, i int) bool { return seats[n].destination.Matches(r.Entries[i].Destination) }
+	takes := func(n, i int) bool { return p.fits(seats[n], r.Entries[i]) }
 	if stable := stableByHash(r); stable >= 0 {
 		takes = p.takesByHash(r, seats, stable)
 	}
@@ -81,16 +81,26 @@ func (p *planner) seats(r Route) ([]seat, error) {
 	return seats, nil
 }
 
+// fits reports whether an entry is one that a seat describes. Those of a Rollout that is gone describe nothing: there the
+// record says what an entry was to it.
+func (p *planner) fits(s seat, e Entry) bool {
+	if p.in.Gone {
+		return p.memory.mine.role(e) == s.role
+	}
+	return s.destination.Matches(e.Destination)
+}
+
 // made reports whether the plugin added the entry to its route, which its owners then listed as was says. An entry that
-// somebody lists himself is his, whatever was there before, so it takes both: the mark that Spell leaves, for which an entry
-// with a subset has no room, and the memory. Where that is lost, the mark has to be beyond doubt.
+// somebody lists himself is his, whatever was there before, so it takes both: the mark that Spell leaves, and the memory. Of
+// an entry without room for a mark, the memory has to say that it was the Rollout's. Where that is lost, the mark has to be
+// beyond doubt.
 func (p *planner) made(r Route, e Entry, was spelling) bool {
 	if madeByHash(r, e) {
 		return true
 	}
 	if was != nil {
 		_, listed := was[e.Key()]
-		return !listed && (e.Marked || len(e.Subset) > 0)
+		return !listed && (e.Marked || e.Unmarkable && p.memory.mine.role(e) != roleForeign)
 	}
 	mine := p.memory.mine
 	return e.Marked && p.credible(r, e) && (mine == nil || mine.role(e) != roleForeign || p.wasUsed(e))
@@ -123,7 +133,7 @@ func (p *planner) credible(r Route, e Entry) bool {
 // mayStay reports whether the plugin leaves an entry that it made in a list: one that gets something, or of two that
 // alternate the stable one, which was canary when the entry was made.
 func (p *planner) mayStay(e Entry) bool {
-	return given(e.Weight) > 0 || p.in.Alternating && p.in.Stable.Matches(e.Destination)
+	return given(p.api, e.Weight) > 0 || p.in.Alternating && p.in.Stable.Matches(e.Destination)
 }
 
 // wasMine reports whether the entry got its weight from the Rollout at an earlier call: the object remembers it, or, where
@@ -137,8 +147,8 @@ func (p *planner) wasMine(r Route, e Entry) bool {
 		return p.made(r, e, nil) && p.wasUsed(e)
 	}
 	was := mine.was(r.Key)
-	_, listed := was[e.Key()]
-	return mine.role(e) != roleForeign && (listed || p.made(r, e, was))
+	weight, listed := was[e.Key()]
+	return mine.role(e) != roleForeign && !isStranger(weight) && (listed || p.made(r, e, was))
 }
 
 // wasUsed reports whether the Rollout's status says that the entry's destination got traffic beside stable.
@@ -172,12 +182,27 @@ func (p *planner) spell(r Route, source Entry, s *seat) error {
 			return err
 		}
 	}
-	spelt, err := p.api.Spell(source, to)
+	spelt, err := p.speltLike(source, to)
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.Place, err)
 	}
 	s.destination, s.spelt, s.made = to, spelt, true
 	return nil
+}
+
+// speltLike spells a destination like a source entry, once for all routes that list the same entry. Nobody changes what it
+// returns.
+func (p *planner) speltLike(source Entry, to intent.Destination) (map[string]any, error) {
+	for _, known := range p.spelt[string(source.JSON)] {
+		if known.to.Equal(to) {
+			return known.entry, nil
+		}
+	}
+	entry, err := p.api.Spell(source, to)
+	if err == nil {
+		p.spelt[string(source.JSON)] = append(p.spelt[string(source.JSON)], speltEntry{to, entry})
+	}
+	return entry, err
 }
 
 // derive completes the description of a destination that is not listed by what the source entry says.
@@ -222,6 +247,9 @@ func (p *planner) derive(r Route, source Entry, s seat) (intent.Destination, err
 
 // checkHolders fails if another Rollout holds one of the seats.
 func (p *planner) checkHolders(r Route, seats []seat) error {
+	if len(p.memory.holders) == 0 {
+		return nil
+	}
 	for _, s := range seats {
 		if holder := p.memory.holders[seatKey{r.Key, s.destination.Key()}]; holder != "" && (s.index >= 0 || s.share > 0) {
 			return fmt.Errorf("%s: %s is being moved by Rollout %s as well; let that one finish, or remove it from annotation %s if it is gone",

@@ -4,18 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/util/retry"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
 )
-
-// patience is how often, and how long apart, an object that others change at the same time is planned on afresh: some two
-// seconds in all.
-var patience = wait.Backoff{Steps: 20, Duration: 10 * time.Millisecond, Factor: 1.2, Jitter: 0.5}
 
 // bring makes one object what in wants, and sees to it that just those policies are beside it that in wants. Nothing is
 // written unless all that can be known beforehand is as it must be. Policies come first: a new one mirrors nothing before the
@@ -35,11 +28,12 @@ func (e *Engine) bring(ctx context.Context, api API, observed Object, selection 
 	}
 	if left := e.removePolicies(ctx, api, observed, plan, in); len(left) < len(observed.Policies) {
 		observed.Policies = left
-		if plan, err = MakePlan(api, observed, selection, in); err != nil { // there is less to remember
+		if plan, err = e.makePlan(api, observed, selection, in); err != nil { // there is less to remember
 			return err
 		}
 	}
 	if len(plan.Patch) == 0 {
+		e.generations.settle(observed)
 		return nil
 	}
 	return e.write(ctx, api, observed, plan, selection, in)
@@ -47,7 +41,7 @@ func (e *Engine) bring(ctx context.Context, api API, observed Object, selection 
 
 // plan plans on an object, and fails also if a Service that is to get traffic cannot.
 func (e *Engine) plan(ctx context.Context, api API, observed Object, selection Selection, in intent.Intent) (Plan, error) {
-	plan, err := MakePlan(api, observed, selection, in)
+	plan, err := e.makePlan(api, observed, selection, in)
 	if err != nil {
 		return plan, err
 	}
@@ -64,13 +58,17 @@ func (e *Engine) write(ctx context.Context, api API, observed Object, plan Plan,
 		return fmt.Errorf("%s: it was being written for other Rollouts all the time; it will be tried again (%w)", objectName(api, observed), err)
 	}
 	defer give()
-	err = retry.RetryOnConflict(patience, func() (err error) {
+	times, err := persist(ctx, func() (err error) {
 		if stale {
 			if observed, err = e.afresh(ctx, api, observed); err != nil {
 				return err
 			}
-			if plan, err = e.plan(ctx, api, observed, selection, in); err != nil || len(plan.Patch) == 0 {
+			if plan, err = e.plan(ctx, api, observed, selection, in); err != nil {
 				return err
+			}
+			if len(plan.Patch) == 0 {
+				e.generations.settle(observed)
+				return nil
 			}
 		}
 		err = e.writeOnce(ctx, api, observed, plan, selection, in)
@@ -79,7 +77,7 @@ func (e *Engine) write(ctx context.Context, api API, observed Object, plan Plan,
 	})
 	if apierrors.IsConflict(err) {
 		return fmt.Errorf("%s: others changed it each of the %d times that it was about to be written; it will be tried again (%w)",
-			objectName(api, observed), patience.Steps, err)
+			objectName(api, observed), times, err)
 	}
 	return err
 }
@@ -92,17 +90,23 @@ func (e *Engine) writeOnce(ctx context.Context, api API, observed Object, plan P
 	}
 	e.log(in, objectName(api, observed), plan)
 	written.Policies, written.PoliciesKnown = observed.Policies, observed.PoliciesKnown
-	return stillAsWritten(api, written, selection, in)
+	return e.stillAsWritten(api, written, selection, in)
 }
 
 // afresh reads an object again. Its policies are still those that were found.
 func (e *Engine) afresh(ctx context.Context, api API, o Object) (Object, error) {
-	fresh, err := e.Cluster.Get(ctx, api.Resource(), o.Namespace, o.Name)
+	fresh, err := e.Cluster.Fresh(ctx, api.Resource(), o.Namespace, o.Name)
 	if err != nil {
 		return o, fmt.Errorf("%s: %w", objectName(api, o), err)
 	}
 	fresh.Policies, fresh.PoliciesKnown = o.Policies, o.PoliciesKnown
 	return fresh, nil
+}
+
+// again reads an object again, and reports whether it is another than it was when it was read.
+func (e *Engine) again(ctx context.Context, api API, o Object) (fresh Object, changed bool) {
+	fresh, err := e.afresh(ctx, api, o)
+	return fresh, err == nil && fresh.ResourceVersion != o.ResourceVersion
 }
 
 // explainRefusal tells a conflict from a patch that is refused for what it says. The API server applies a patch before it
@@ -120,8 +124,8 @@ func (e *Engine) explainRefusal(ctx context.Context, api API, planned Object, er
 
 // stillAsWritten fails if an object that was just written is not as it was to be: something in the API server's way, such
 // as a webhook, has changed it back.
-func stillAsWritten(api API, written Object, selection Selection, in intent.Intent) error {
-	left, err := MakePlan(api, written, selection, in)
+func (e *Engine) stillAsWritten(api API, written Object, selection Selection, in intent.Intent) error {
+	left, err := e.makePlan(api, written, selection, in)
 	if err != nil {
 		return fmt.Errorf("after it was written: %w", err)
 	}
@@ -140,6 +144,7 @@ func (e *Engine) send(ctx context.Context, api API, observed Object, plan Plan) 
 	}
 	written, err := e.Cluster.Patch(ctx, api.Resource(), observed.Namespace, observed.Name, data)
 	if err != nil {
+		e.generations.doubt(observed)
 		return Object{}, fmt.Errorf("%s: %w", objectName(api, observed), err)
 	}
 	e.generations.wrote(written)
@@ -177,8 +182,12 @@ func (e *Engine) checkServices(ctx context.Context, services []NewService, in in
 	return nil
 }
 
-// log tells what a patch has changed.
+// log tells what a patch has changed: where that is no share of a route, but how one is spelt or what is remembered, that
+// something has.
 func (e *Engine) log(in intent.Intent, object string, plan Plan) {
+	if len(plan.Changes)+len(plan.Added)+len(plan.Changed)+len(plan.Removed) == 0 {
+		e.Log.Info("object changed, and no share of its routes", "rollout", in.Owner, "object", object)
+	}
 	for _, c := range plan.Changes {
 		e.Log.Info("weight changed", "rollout", in.Owner, "object", object, "route", c.Place,
 			"destination", c.Destination.String(), "from", c.From, "to", c.To)

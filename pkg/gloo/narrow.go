@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	kjson "sigs.k8s.io/json"
-
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/jsonfault"
 )
@@ -74,11 +72,11 @@ func narrowed(raw json.RawMessage, matches []intent.RequestMatch, rewritten bool
 
 // readMatcher reads a matcher; one that is null holds for any request.
 func readMatcher(raw json.RawMessage) (matcher, error) {
-	m := matcher{fields: map[string]json.RawMessage{}}
 	if !present(raw) {
-		return m, nil
+		return matcher{fields: map[string]json.RawMessage{}}, nil
 	}
-	if err := jsonfault.Explain(kjson.UnmarshalCaseSensitivePreserveInts(raw, &m)); err != nil {
+	m, err := jsonfault.Read[matcher](raw)
+	if err != nil {
 		return m, err
 	}
 	if err := json.Unmarshal(raw, &m.fields); err != nil {

@@ -10,9 +10,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	kjson "sigs.k8s.io/json"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
@@ -27,6 +27,11 @@ var _ engine.API = RouteTables{}
 
 // Kind returns "RouteTable".
 func (RouteTables) Kind() string { return "RouteTable" }
+
+// Words returns those of RouteTables.
+func (RouteTables) Words() engine.Words {
+	return engine.Words{Object: "table", Route: "route", Namespace: "ref.namespace", Kind: "destinationKind or stable.kind"}
+}
 
 // Resource returns networking.gloo.solo.io/v2 routetables.
 func (RouteTables) Resource() schema.GroupVersionResource {
@@ -82,11 +87,11 @@ func (b routeBody) does() string {
 
 // Routes views a RouteTable: its http, then its tcp, then its tls routes.
 func (RouteTables) Routes(object json.RawMessage) ([]engine.Route, error) {
-	t := table{}
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(object, &t); err != nil {
-		return nil, jsonfault.Explain(err)
+	t, err := jsonfault.Read[table](object)
+	if err != nil {
+		return nil, err
 	}
-	v := viewer{namespace: t.Metadata.Namespace, keys: map[string]int{}}
+	v := viewer{namespace: t.Metadata.Namespace, keys: map[string]int{}, seen: map[string]engine.Entry{}}
 	if present(t.Spec.DefaultDestination) {
 		entry, err := v.entry(t.Spec.DefaultDestination)
 		v.fallback, v.fallbackFault = &entry, err
@@ -111,36 +116,32 @@ type viewer struct {
 	fallbackFault error
 	// keys counts the routes seen by key, so that alike ones get a number.
 	keys map[string]int
+	// seen are the entries read so far, by their JSON: many routes of a table forward to the same destinations.
+	seen map[string]engine.Entry
 }
 
 func (v *viewer) route(section string, index int, raw json.RawMessage) engine.Route {
-	r := engine.Route{Place: fmt.Sprintf("%s[%d]", section, index), Index: index, JSON: raw}
+	r := engine.Route{Place: section + "[" + strconv.Itoa(index) + "]", Index: index, JSON: raw}
 	if !present(raw) {
 		r.Does = "is null"
 		return r
 	}
-	head := routeHead{}
-	if section == "http" {
-		if r.Fault = jsonfault.Explain(kjson.UnmarshalCaseSensitivePreserveInts(raw, &head)); r.Fault != nil {
-			return r
-		}
+	head, body, err := readRoute(section, raw)
+	if section == "http" && head != nil {
+		r.Section, r.Owner, r.Name, r.Labels = "/spec/http", head.Labels[engine.OwnerLabel], head.Name, head.Labels
 	}
-	if section == "http" {
-		r.Section, r.Owner = "/spec/http", head.Labels[engine.OwnerLabel]
+	if r.Name != "" {
+		r.Place += " " + strconv.Quote(r.Name)
 	}
-	if r.Name, r.Labels = head.Name, head.Labels; r.Name != "" {
-		r.Place = fmt.Sprintf("%s %q", r.Place, r.Name)
-	}
-	body := routeBody{}
-	if r.Fault = jsonfault.Explain(kjson.UnmarshalCaseSensitivePreserveInts(raw, &body)); r.Fault != nil {
+	if r.Fault = err; err != nil {
 		return r
 	}
-	r.Key = v.key(section, head.Name, body.Matchers)
+	r.Key = v.key(section, r.Name, body.Matchers)
 	if body.ForwardTo == nil {
 		r.Does = body.does()
 		return r
 	}
-	r.List = fmt.Sprintf("/spec/%s/%d/forwardTo/destinations", section, index)
+	r.List = "/spec/" + section + "/" + strconv.Itoa(index) + "/forwardTo/destinations"
 	r.Default = v.fallback
 	if list := body.ForwardTo.Destinations; list != nil && len(*list) > 0 {
 		r.Listed = true
@@ -154,6 +155,27 @@ func (v *viewer) route(section string, index int, raw json.RawMessage) engine.Ro
 	return r
 }
 
+// readRoute reads a route. With an error, it returns a head only if that can be read by itself; tcp and tls routes have none.
+func readRoute(section string, raw json.RawMessage) (*routeHead, routeBody, error) {
+	if section != "http" {
+		body, err := jsonfault.Read[routeBody](raw)
+		return nil, body, err
+	}
+	type route struct {
+		routeHead
+		routeBody
+	}
+	whole, err := jsonfault.Read[route](raw)
+	if err == nil {
+		return &whole.routeHead, whole.routeBody, nil
+	}
+	head, headErr := jsonfault.Read[routeHead](raw)
+	if headErr != nil {
+		return nil, routeBody{}, headErr
+	}
+	return &head, routeBody{}, err
+}
+
 // key identifies a route by its name or, if it has none, by its matchers, and by which one of those alike it is.
 func (v *viewer) key(section, name string, matchers json.RawMessage) string {
 	alike := "/" + name
@@ -161,16 +183,21 @@ func (v *viewer) key(section, name string, matchers json.RawMessage) string {
 		alike = fmt.Sprintf("#%.4x", sha256.Sum256(matchers))
 	}
 	v.keys[section+alike]++
-	return fmt.Sprintf("%s/%d%s", section, v.keys[section+alike], alike)
+	return section + "/" + strconv.Itoa(v.keys[section+alike]) + alike
 }
 
 func (v *viewer) entries(list []json.RawMessage) ([]engine.Entry, error) {
 	entries := make([]engine.Entry, len(list))
 	for i, raw := range list {
-		var err error
-		if entries[i], err = v.entry(raw); err != nil {
-			return nil, fmt.Errorf("destinations[%d]: %w", i, err)
+		known, seen := v.seen[string(raw)]
+		if !seen {
+			var err error
+			if known, err = v.entry(raw); err != nil {
+				return nil, fmt.Errorf("destinations[%d]: %w", i, err)
+			}
+			v.seen[string(raw)] = known
 		}
+		entries[i] = known
 	}
 	return entries, nil
 }
@@ -192,17 +219,17 @@ type destination struct {
 const kindWithoutRef = "destination without ref"
 
 func (v *viewer) entry(raw json.RawMessage) (engine.Entry, error) {
-	d := destination{}
 	if !present(raw) {
 		return engine.Entry{}, errors.New("is null")
 	}
-	if err := jsonfault.Explain(kjson.UnmarshalCaseSensitivePreserveInts(raw, &d)); err != nil {
+	d, err := jsonfault.Read[destination](raw)
+	if err != nil {
 		return engine.Entry{}, err
 	}
 	if d.Weight != nil && (*d.Weight < 0 || *d.Weight > math.MaxUint32) {
 		return engine.Entry{}, fmt.Errorf("weight %d is no percentage", *d.Weight)
 	}
-	e := engine.Entry{Weight: d.Weight, JSON: raw, Marked: d.Subset != nil && len(d.Subset) == 0}
+	e := engine.Entry{Weight: d.Weight, JSON: raw, Marked: d.Subset != nil && len(d.Subset) == 0, Unmarkable: len(d.Subset) > 0}
 	if d.Ref == nil {
 		e.Kind = kindWithoutRef
 		return e, nil
@@ -250,11 +277,6 @@ func (RouteTables) Spell(source engine.Entry, to intent.Destination) (map[string
 	}
 	entry["subset"] = subset
 	return entry, nil
-}
-
-// MayBeMarked looks for the mark in the JSON as the API server writes it.
-func (RouteTables) MayBeMarked(object json.RawMessage) bool {
-	return bytes.Contains(object, []byte(`"subset":{}`))
 }
 
 // present reports whether raw holds a value other than null.

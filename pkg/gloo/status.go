@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strconv"
 
-	kjson "sigs.k8s.io/json"
-
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/jsonfault"
 )
@@ -47,8 +45,8 @@ var approvals = map[string]engine.AcceptanceState{
 
 // Acceptance reads what Gloo says of a RouteTable or a MirrorPolicy. An approval or a generation that it does not know is an error.
 func (RouteTables) Acceptance(object json.RawMessage) (engine.Acceptance, error) {
-	v := statusView{}
-	if err := jsonfault.Explain(kjson.UnmarshalCaseSensitivePreserveInts(object, &v)); err != nil {
+	v, err := jsonfault.Read[statusView](object)
+	if err != nil {
 		return engine.Acceptance{}, err
 	}
 	s := v.Status.Common.State

@@ -7,10 +7,13 @@ import "fmt"
 // does not matter.
 type percent struct{}
 
+// Unset returns 0, which is the same as none.
+func (percent) Unset() int { return 0 }
+
 // Owned returns the percent of the route that the entries that are mine hold: the weights they give and their equal part
 // of what all given weights leave over. Weights that cannot sum to 100 are an error. With mend they are not, if every
-// entry of others gives one: then mine own what those leave.
-func (percent) Owned(weights []int, mine []bool, mend bool) (int, error) {
+// entry of others gives one: then mine own what those leave. Percent are percent, whatever a Rollout's shares are out of.
+func (percent) Owned(weights []int, mine []bool, _ int, mend bool) (int, error) {
 	if len(weights) == 1 && mine[0] {
 		return 100, nil
 	}

@@ -27,7 +27,7 @@ func TestOwned(t *testing.T) {
 		{"in the middle of a release others took more", []int{35, 35, 50}, []bool{true, true, false}, true, 50},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := gloo.RouteTables{}.Owned(tt.weights, tt.mine, tt.mend)
+			got, err := gloo.RouteTables{}.Owned(tt.weights, tt.mine, 100, tt.mend)
 			if err != nil || got != tt.want {
 				t.Errorf("Owned(%v, %v, %v) = %d, %v; want %d", tt.weights, tt.mine, tt.mend, got, err, tt.want)
 			}
@@ -49,7 +49,7 @@ func TestOwnedRefuses(t *testing.T) {
 		{"others give none", []int{60, 60, 0}, []bool{true, true, false}, true, "the weights of its 3 destinations sum to 120; they must sum to 100"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := gloo.RouteTables{}.Owned(tt.weights, tt.mine, tt.mend)
+			got, err := gloo.RouteTables{}.Owned(tt.weights, tt.mine, 100, tt.mend)
 			if err == nil || err.Error() != tt.want {
 				t.Errorf("Owned(%v, %v, %v) = %d, %v; want %s", tt.weights, tt.mine, tt.mend, got, err, tt.want)
 			}

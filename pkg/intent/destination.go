@@ -1,7 +1,6 @@
 package intent
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -82,6 +81,12 @@ func (d Destination) MatchesCluster(found Destination) bool {
 	return d.Cluster == "" || d.Cluster == found.Cluster
 }
 
+// Equal reports whether two destinations, both as read from an object, are the same.
+func (d Destination) Equal(other Destination) bool {
+	return d.Kind == other.Kind && d.Namespace == other.Namespace && d.Name == other.Name && d.Cluster == other.Cluster &&
+		(d.Port == nil) == (other.Port == nil) && (d.Port == nil || *d.Port == *other.Port) && maps.Equal(d.Subset, other.Subset)
+}
+
 // apart reports whether no destination can match both descriptions.
 func (d Destination) apart(other Destination) bool {
 	return d.Kind != other.Kind || d.Namespace != other.Namespace || d.Name != other.Name ||
@@ -105,22 +110,21 @@ func (d Destination) Key() string {
 
 // String returns the destination as errors name it, such as "Service apps/web:8080 (version=v1)".
 func (d Destination) String() string {
-	b := &strings.Builder{}
-	fmt.Fprintf(b, "%s %s/%s", kindWord(d.Kind), d.Namespace, d.Name)
+	text := kindWord(d.Kind) + " " + d.Namespace + "/" + d.Name
 	if d.Port != nil {
-		fmt.Fprintf(b, ":%s", d.Port)
+		text += ":" + d.Port.String()
 	}
 	if d.Cluster != "" {
-		fmt.Fprintf(b, " in cluster %s", d.Cluster)
+		text += " in cluster " + d.Cluster
 	}
 	if len(d.Subset) > 0 {
 		var labels []string
 		for _, key := range slices.Sorted(maps.Keys(d.Subset)) {
 			labels = append(labels, key+"="+d.Subset[key])
 		}
-		fmt.Fprintf(b, " (%s)", strings.Join(labels, ","))
+		text += " (" + strings.Join(labels, ",") + ")"
 	}
-	return b.String()
+	return text
 }
 
 // kindWord returns a kind as people know it; one that is not known here stays as it stands in the object.

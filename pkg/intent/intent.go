@@ -45,6 +45,9 @@ type Intent struct {
 	// Services are the Services that had to be looked up, by name: those of the experiments and, for their ports, stable's.
 	// One that does not exist is missing.
 	Services map[string]Service
+	// Gone says that the Rollout does not exist any more: Stable and Canary are not known but by what objects remember, and
+	// they are to forget that.
+	Gone bool
 	// Used are the destinations beside stable that got traffic at the last call, as the Rollout's status says. It helps
 	// where an object's memory of what was done to it is lost.
 	Used []Destination
@@ -96,6 +99,13 @@ func StatusHashes(ro *v1alpha1.Rollout) (stable, canary string) {
 		canary = weights.Canary.PodTemplateHash
 	}
 	return stable, canary
+}
+
+// OfGone returns what is wanted for a Rollout that does not exist any more: that nothing is left of it.
+func OfGone(namespace, name, cluster string) Intent {
+	ro := &v1alpha1.Rollout{}
+	ro.Namespace, ro.Name = namespace, name
+	return Intent{Owner: Owner(ro, cluster), Namespace: namespace, Cluster: cluster, MaxShare: 100, Gone: true}
 }
 
 // Bounds limits what a Rollout may ask for, since whoever may write one steers with the controller's rights.

@@ -10,23 +10,23 @@ import (
 // ErrTooSmall says that there is less to divide than there are shares above zero, so that one of them would get nothing.
 var ErrTooSmall = errors.New("too little to divide")
 
-// Divide splits owned, the percent of one forwardTo that belongs to the rollout, in proportion to shares. The result has
-// one whole percent per share and sums to owned; what rounding leaves goes to the largest remainders, ties to the earlier
-// share. A share above zero gets at least 1 and a share of zero gets 0.
+// Divide splits owned, the weight on one route that belongs to the rollout, such as percent, in proportion to shares. The
+// result has one whole number per share and sums to owned; what rounding leaves goes to the largest remainders, ties to the
+// earlier share. A share above zero gets at least 1 and a share of zero gets 0.
 //
-// Divide fails if owned is outside 0..100, a share is negative or no share is above zero: any answer would then be a
-// guess. It fails with [ErrTooSmall] if owned has not enough to give each share above zero its 1.
+// Divide fails if owned is outside 0..2147483647, a share is negative or no share is above zero: any answer would then be
+// a guess. It fails with [ErrTooSmall] if owned has not enough to give each share above zero its 1.
 func Divide(owned int, shares []int) ([]int, error) {
 	total, positive, err := sum(shares)
 	switch {
 	case err != nil:
 		return nil, err
-	case owned < 0 || owned > 100:
-		return nil, fmt.Errorf("%d percent to divide: want 0 to 100", owned)
+	case owned < 0 || owned > math.MaxInt32:
+		return nil, fmt.Errorf("%d to divide: want 0 to %d", owned, math.MaxInt32)
 	case total == 0:
 		return nil, fmt.Errorf("shares %v: none is above zero", shares)
 	case owned < positive:
-		return nil, fmt.Errorf("%w: %d percent among %d shares", ErrTooSmall, owned, positive)
+		return nil, fmt.Errorf("%w: %d among %d shares", ErrTooSmall, owned, positive)
 	}
 
 	parts := make([]int, len(shares))

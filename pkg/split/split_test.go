@@ -27,6 +27,8 @@ func TestDivide(t *testing.T) {
 		{"small shares are paid for by the largest", 4, []int{9997, 1, 1, 1}, []int{1, 1, 1, 1}},
 		{"one percent, one share", 1, []int{7, 0}, []int{1, 0}},
 		{"shares as large as an int32", 100, []int{2147483647, 2147483647}, []int{50, 50}},
+		{"finer than percent", 1_000_000, []int{999_999, 1}, []int{999_999, 1}},
+		{"as much as an int32 of shares as large", 2147483647, []int{2147483647, 2147483647}, []int{1073741824, 1073741823}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := split.Divide(tt.owned, tt.shares)
@@ -44,7 +46,7 @@ func TestDivideRefuses(t *testing.T) {
 		shares   []int
 		tooSmall bool
 	}{
-		{"more than all", 101, []int{1}, false},
+		{"more than an int32", 2147483648, []int{1}, false},
 		{"less than nothing", -1, []int{1}, false},
 		{"a negative share", 100, []int{101, -1}, false},
 		{"no share above zero", 100, []int{0, 0}, false},

@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -21,9 +23,11 @@ import (
 )
 
 // Cluster keeps objects as an API server would: a patch that replaces resourceVersion by another than the present one is a
-// conflict. It is not safe for concurrent use.
+// conflict. Its methods may be called concurrently; its fields may not be changed meanwhile, but by Meddle.
 type Cluster struct {
-	// Objects are route tables, and Policies mirror policies.
+	mu       sync.Mutex
+	patching sync.Mutex // one at a time, each with what Meddle does before it
+	// Objects are route tables, or other routes whose names differ, and Policies mirror policies.
 	Objects, Policies []engine.Object
 	Services          map[string]intent.Service
 	version           int
@@ -43,7 +47,11 @@ type Cluster struct {
 var _ engine.Cluster = &Cluster{}
 
 // Put stores a route table, given as JSON, with the next resourceVersion and generation.
-func (c *Cluster) Put(raw []byte) { c.put(&c.Objects, raw) }
+func (c *Cluster) Put(raw []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.put(&c.Objects, raw)
+}
 
 func (c *Cluster) put(objects *[]engine.Object, raw []byte) {
 	c.version++
@@ -92,8 +100,12 @@ func index(objects []engine.Object, namespace, name string) int {
 	return slices.IndexFunc(objects, func(o engine.Object) bool { return o.Namespace == namespace && o.Name == name })
 }
 
-// of returns the objects of a resource. It fails if the verb is forbidden for policies.
+// of returns the objects of a resource. It fails if the verb is forbidden for policies. To ask for no resource is a fault of
+// the code.
 func (c *Cluster) of(resource schema.GroupVersionResource, verb string) (*[]engine.Object, error) {
+	if resource.Resource == "" {
+		panic("no resource is named")
+	}
 	if resource.Resource != "mirrorpolicies" {
 		return &c.Objects, nil
 	}
@@ -108,6 +120,8 @@ func (c *Cluster) of(resource schema.GroupVersionResource, verb string) (*[]engi
 
 // Get is part of [engine.Cluster].
 func (c *Cluster) Get(_ context.Context, resource schema.GroupVersionResource, namespace, name string) (engine.Object, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	objects, err := c.of(resource, "get")
 	if err != nil {
 		return engine.Object{}, err
@@ -119,8 +133,15 @@ func (c *Cluster) Get(_ context.Context, resource schema.GroupVersionResource, n
 	return (*objects)[i], nil
 }
 
+// Fresh is part of [engine.Cluster].
+func (c *Cluster) Fresh(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (engine.Object, error) {
+	return c.Get(ctx, resource, namespace, name)
+}
+
 // List is part of [engine.Cluster].
 func (c *Cluster) List(_ context.Context, resource schema.GroupVersionResource, namespace string, selector labels.Selector) ([]engine.Object, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.Failing == "list" {
 		return nil, errors.New("the list failed")
 	}
@@ -133,20 +154,27 @@ func (c *Cluster) List(_ context.Context, resource schema.GroupVersionResource, 
 	}
 	var found []engine.Object
 	for _, o := range *objects {
-		if (namespace == "" || o.Namespace == namespace) && selector.Matches(labels.Set(o.Labels)) {
+		if (namespace == "" || o.Namespace == namespace) && selector.Matches(labels.Set(o.Labels)) && isOf(o, resource) {
 			found = append(found, o)
 		}
 	}
 	return found, nil
 }
 
-// Survey is part of [engine.Cluster].
-func (c *Cluster) Survey(ctx context.Context, resource schema.GroupVersionResource, namespace string) ([]engine.Object, error) {
-	objects, err := c.List(ctx, resource, namespace, labels.Everything())
-	for i := range objects {
-		objects[i].JSON = nil
+// isOf reports whether an object is of a resource, as its kind says. One without a kind is of Gloo's.
+func isOf(o engine.Object, resource schema.GroupVersionResource) bool {
+	head := metav1.TypeMeta{}
+	if err := json.Unmarshal(o.JSON, &head); err != nil {
+		panic(err)
 	}
-	return objects, err
+	plural, _ := meta.UnsafeGuessKindToResource(schema.FromAPIVersionAndKind(head.APIVersion, head.Kind))
+	return plural.Resource == resource.Resource || head.Kind == "" && resource.Group != "gateway.networking.k8s.io"
+}
+
+// Find is part of [engine.Cluster].
+func (c *Cluster) Find(ctx context.Context, resource schema.GroupVersionResource, namespace string, index engine.Index, keys ...string) ([]engine.Object, error) {
+	objects, err := c.List(ctx, resource, namespace, labels.Everything())
+	return index.Filter(objects, keys...), err
 }
 
 // Patch is part of [engine.Cluster].
@@ -154,9 +182,13 @@ func (c *Cluster) Patch(_ context.Context, resource schema.GroupVersionResource,
 	if slices.Contains(c.Forbidden, "patch") {
 		return engine.Object{}, apierrors.NewForbidden(resource.GroupResource(), name, fmt.Errorf("in namespace %s", namespace))
 	}
+	c.patching.Lock()
+	defer c.patching.Unlock()
 	if c.Meddle != nil {
 		c.Meddle()
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	objects, err := c.of(resource, "patch")
 	if err != nil {
 		return engine.Object{}, err
@@ -188,25 +220,29 @@ func (c *Cluster) Patch(_ context.Context, resource schema.GroupVersionResource,
 }
 
 // Create is part of [engine.Cluster].
-func (c *Cluster) Create(_ context.Context, resource schema.GroupVersionResource, _ string, object []byte) error {
+func (c *Cluster) Create(_ context.Context, resource schema.GroupVersionResource, _ string, object []byte) (engine.Object, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	objects, err := c.of(resource, "create")
 	if err != nil {
-		return err
+		return engine.Object{}, err
 	}
 	head := metav1.PartialObjectMetadata{}
 	if err := json.Unmarshal(object, &head); err != nil {
-		return err
+		return engine.Object{}, err
 	}
 	if index(*objects, head.Namespace, head.Name) >= 0 {
-		return apierrors.NewAlreadyExists(resource.GroupResource(), head.Name)
+		return engine.Object{}, apierrors.NewAlreadyExists(resource.GroupResource(), head.Name)
 	}
 	c.Writes++
 	c.put(objects, object)
-	return nil
+	return (*objects)[len(*objects)-1], nil
 }
 
 // Delete is part of [engine.Cluster].
 func (c *Cluster) Delete(_ context.Context, resource schema.GroupVersionResource, namespace, name string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	objects, err := c.of(resource, "delete")
 	if err != nil {
 		return err
