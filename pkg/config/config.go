@@ -5,6 +5,7 @@
 //	solo-io/glooplatform:
 //	  routeTableSelector: {name: default, namespace: gloo-mesh}
 //	  routeSelector: {labels: {route: demo}}
+//	  httpRoute: demo
 package config
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,7 +13,8 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // Config is the block. It says which routes carry the Rollout's traffic and, where the Rollout's services do not say it,
 // what its stable and canary destinations are.
 type Config struct {
-	// RouteTableSelector says which Gloo RouteTables are concerned. Required.
+	// RouteTableSelector says which Gloo RouteTables are concerned. It or a route of the Gateway API is required; with both,
+	// all of them move together.
 	RouteTableSelector *RouteTableSelector `json:"routeTableSelector,omitempty"`
 
 	// RouteSelector narrows the selected tables to some of their routes. Default: every route that forwards to the stable
@@ -42,6 +44,58 @@ type Config struct {
 	// tables hold the weights; Off, for nothing. Default: Accepted.
 	Verify Verification `json:"verify,omitempty"`
 
+	// HTTPRoute names one HTTPRoute of the Gateway API. It must exist and must forward to the stable Service.
+	HTTPRoute string `json:"httpRoute,omitempty"`
+
+	// GRPCRoute names one GRPCRoute.
+	GRPCRoute string `json:"grpcRoute,omitempty"`
+
+	// TCPRoute names one TCPRoute.
+	TCPRoute string `json:"tcpRoute,omitempty"`
+
+	// TLSRoute names one TLSRoute.
+	TLSRoute string `json:"tlsRoute,omitempty"`
+
+	// HTTPRoutes names several HTTPRoutes.
+	HTTPRoutes []NamedRoute `json:"httpRoutes,omitempty"`
+
+	// GRPCRoutes names several GRPCRoutes.
+	GRPCRoutes []NamedRoute `json:"grpcRoutes,omitempty"`
+
+	// TCPRoutes names several TCPRoutes.
+	TCPRoutes []NamedRoute `json:"tcpRoutes,omitempty"`
+
+	// TLSRoutes names several TLSRoutes.
+	TLSRoutes []NamedRoute `json:"tlsRoutes,omitempty"`
+
+	// HTTPRouteSelector selects HTTPRoutes by their labels. Those that never forward to the stable Service are passed over,
+	// but at least one must be left.
+	HTTPRouteSelector *metav1.LabelSelector `json:"httpRouteSelector,omitempty"`
+
+	// GRPCRouteSelector selects GRPCRoutes by their labels, as httpRouteSelector does.
+	GRPCRouteSelector *metav1.LabelSelector `json:"grpcRouteSelector,omitempty"`
+
+	// TCPRouteSelector selects TCPRoutes by their labels, as httpRouteSelector does.
+	TCPRouteSelector *metav1.LabelSelector `json:"tcpRouteSelector,omitempty"`
+
+	// TLSRouteSelector selects TLSRoutes by their labels, as httpRouteSelector does.
+	TLSRouteSelector *metav1.LabelSelector `json:"tlsRouteSelector,omitempty"`
+
+	// Namespace is that of the Gateway API's routes. Default: the Rollout's.
+	Namespace string `json:"namespace,omitempty"`
+
+	// DisableInProgressLabel is taken and means nothing yet: routes get no label while a release changes them.
+	DisableInProgressLabel bool `json:"disableInProgressLabel,omitempty"`
+
+	// InProgressLabelKey is taken and means nothing yet, as disableInProgressLabel.
+	InProgressLabelKey string `json:"inProgressLabelKey,omitempty"`
+
+	// InProgressLabelValue is taken and means nothing yet, as disableInProgressLabel.
+	InProgressLabelValue string `json:"inProgressLabelValue,omitempty"`
+
+	// ConfigMap is taken and means nothing: some plugins for the Gateway API kept notes there, and this one needs none.
+	ConfigMap string `json:"configMap,omitempty"`
+
 	// RouteTableName is the first release's spelling of routeTableSelector.name.
 	RouteTableName string `json:"routeTableName,omitempty"`
 
@@ -62,7 +116,7 @@ type RouteTableSelector struct {
 	// passed over, but at least one must be left.
 	Labels map[string]string `json:"labels,omitempty"`
 
-	// MatchExpressions selects by label as a metav1.LabelSelector does, in addition to Labels.
+	// MatchExpressions selects by label as a metav1.LabelSelector does, in addition to labels.
 	MatchExpressions []metav1.LabelSelectorRequirement `json:"matchExpressions,omitempty"`
 }
 

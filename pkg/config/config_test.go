@@ -44,6 +44,22 @@ routeTableSelector:
 routeTableSelector: {name: default, namespace: gloo-mesh}
 verify: Off
 `, config.Config{RouteTableSelector: byName, Verify: config.VerifyOff}},
+		{"routes of the Gateway API", `
+httpRoute: front
+httpRoutes: [{name: back, useHeaderRoutes: true}, {name: side}]
+grpcRouteSelector: {matchLabels: {app: demo}}
+namespace: edge
+disableInProgressLabel: true
+inProgressLabelKey: example.com/canary
+inProgressLabelValue: "yes"
+configMap: notes
+`, config.Config{
+			HTTPRoute:         "front",
+			HTTPRoutes:        []config.NamedRoute{{Name: "back", UseHeaderRoutes: true}, {Name: "side"}},
+			GRPCRouteSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "demo"}},
+			Namespace:         "edge", DisableInProgressLabel: true, InProgressLabelKey: "example.com/canary", InProgressLabelValue: "yes",
+			ConfigMap: "notes",
+		}},
 		{"everything else", `
 routeTableSelector: {name: default, namespace: gloo-mesh}
 routeSelector: {name: demo, labels: {route: demo}}
@@ -79,7 +95,7 @@ func TestDecodeRefuses(t *testing.T) {
 	for _, tt := range []struct{ name, block, want string }{
 		{"a near miss", "routeTableSelecter: {name: default}",
 			"routeTableSelecter: unknown field; did you mean routeTableSelector?; " +
-				"routeTableSelector: missing; it says which RouteTables are concerned, by name or by labels"},
+				"routeTableSelector: missing; it says which RouteTables are concerned, by name or by labels; for routes of the Gateway API set httpRoute, grpcRoute, tcpRoute or tlsRoute"},
 		{"a near miss inside", table + "stable: {nmae: web}",
 			"stable.nmae: unknown field; did you mean name?"},
 		{"wrong case", table + "routeselector: {name: a}",
@@ -95,7 +111,7 @@ func TestDecodeRefuses(t *testing.T) {
 			"routeSelector.prefix: unknown field; known here are labels, name; " +
 				"routeSelector: empty; set name or labels, or leave it out to take every route that forwards to stable"},
 		{"no selector", "{}",
-			"routeTableSelector: missing; it says which RouteTables are concerned, by name or by labels"},
+			"routeTableSelector: missing; it says which RouteTables are concerned, by name or by labels; for routes of the Gateway API set httpRoute, grpcRoute, tcpRoute or tlsRoute"},
 		{"empty selectors", "routeTableSelector: {namespace: a}\nrouteSelector: {}",
 			"routeTableSelector: empty; set name, labels or matchExpressions; " +
 				"routeSelector: empty; set name or labels, or leave it out to take every route that forwards to stable"},
@@ -126,6 +142,24 @@ func TestDecodeRefuses(t *testing.T) {
 			"stable.port: want number, from 1 to 65535, or name; canary.port: want number, from 1 to 65535, or name"},
 		{"two ports", table + "stable: {port: {number: 1, name: a}}",
 			"stable.port: want number, from 1 to 65535, or name"},
+		{"a near miss of a route", "httpRoutes: [{nmae: a}]\nhttproutez: a",
+			"httpRoutes[0].nmae: unknown field; did you mean name?; httproutez: unknown field; did you mean httpRoute?; httpRoutes[0].name: missing"},
+		{"a list of names", "httpRoutes: [a]",
+			"httpRoutes: found a string, want the fields name, useHeaderRoutes"},
+		{"empty selectors of routes", "httpRouteSelector: {}\ntlsRouteSelector: {matchExpressions: [{key: a, operator: Is}]}",
+			`httpRouteSelector: empty; set matchLabels or matchExpressions; tlsRouteSelector: it is no selector: "Is" is not a valid label selector operator`},
+		{"names of routes that cannot be", "httpRoute: My Route\ngrpcRoutes: [{name: -a}]\nnamespace: B",
+			`httpRoute: "My Route" is not a name that a Kubernetes object can have; grpcRoutes[0].name: "-a" is not a name that a Kubernetes object can have; ` +
+				`namespace: "B" is not a name that a Kubernetes object can have`},
+		{"a label that cannot be", "httpRoute: a\ninProgressLabelKey: -a\ninProgressLabelValue: b c",
+			`inProgressLabelKey: "-a" is not a key that a label can have; inProgressLabelValue: "b c" is not a value that a label can have`},
+		{"a selector of table routes without tables", "httpRoute: a\nrouteSelector: {name: b}",
+			"routeSelector: it narrows RouteTables, and none is selected; leave it out"},
+		{"what backends cannot say", table + "tcpRoute: a\ndestinationKind: EXTERNAL_SERVICE\nsubsetLabel: rollouts-pod-template-hash\nstable: {name: web, cluster: east, port: {name: http}}",
+			"destinationKind: routes of the Gateway API forward to Services of the Rollout's namespace, and know no other kinds; leave it out, or the routes; " +
+				"subsetLabel: routes of the Gateway API forward to Services of the Rollout's namespace, and know no subsets; leave it out, or the routes; " +
+				"stable.cluster: routes of the Gateway API forward to Services of the Rollout's namespace, and know no clusters; leave it out, or the routes; " +
+				"stable.port.name: routes of the Gateway API forward to Services of the Rollout's namespace, and know no names of ports; leave it out, or the routes"},
 		{"a bare port", table + "stable: {port: 8080}",
 			"stable.port: found a number, want the fields name, number"},
 	} {
@@ -145,6 +179,26 @@ func TestDecodeRefusesDuplicates(t *testing.T) { // YAML cannot say this, JSON c
 	_, err := config.Decode([]byte(`{"routeTableSelector":{"name":"a","name":"b"}}`))
 	if want := "routeTableSelector.name: given twice"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+func TestGatewayRoutes(t *testing.T) {
+	c, err := decode(t, `
+tcpRoutes: [{name: b}, {name: a}, {name: b}]
+httpRoutes: [{name: c}, {name: d}, {name: d, useHeaderRoutes: true}]
+httpRoute: c
+tlsRouteSelector: {matchLabels: {app: demo}}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []config.GatewayRoutes{
+		{Kind: "HTTPRoute", Named: []config.NamedRoute{{Name: "c", UseHeaderRoutes: true}, {Name: "d", UseHeaderRoutes: true}}, Field: "httpRouteSelector"},
+		{Kind: "TCPRoute", Named: []config.NamedRoute{{Name: "b"}, {Name: "a"}}, Field: "tcpRouteSelector"},
+		{Kind: "TLSRoute", Field: "tlsRouteSelector", Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "demo"}}},
+	}
+	if got := c.GatewayRoutes(); !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 }
 

@@ -26,8 +26,9 @@ func (c *Config) validate(faults *[]string) {
 	report := func(format string, args ...any) { *faults = append(*faults, fmt.Sprintf(format, args...)) }
 
 	switch s := c.RouteTableSelector; {
+	case s == nil && len(c.GatewayRoutes()) == 0:
+		report("routeTableSelector: missing; it says which RouteTables are concerned, by name or by labels; for routes of the Gateway API set httpRoute, grpcRoute, tcpRoute or tlsRoute")
 	case s == nil:
-		report("routeTableSelector: missing; it says which RouteTables are concerned, by name or by labels")
 	case s.Name == "" && s.LabelSelector() == nil:
 		report("routeTableSelector: empty; set name, labels or matchExpressions")
 	default:
@@ -36,6 +37,9 @@ func (c *Config) validate(faults *[]string) {
 		if _, err := metav1.LabelSelectorAsSelector(s.LabelSelector()); err != nil {
 			report("routeTableSelector: labels and matchExpressions are no selector: %v", err)
 		}
+	}
+	if c.RouteSelector != nil && c.RouteTableSelector == nil && len(c.GatewayRoutes()) > 0 {
+		report("routeSelector: it narrows RouteTables, and none is selected; leave it out")
 	}
 	if s := c.RouteSelector; s != nil && s.Name == "" && len(s.Labels) == 0 {
 		report("routeSelector: empty; set name or labels, or leave it out to take every route that forwards to stable")
@@ -46,6 +50,7 @@ func (c *Config) validate(faults *[]string) {
 	checkDestination(report, "canary", c.Canary)
 	c.checkSubsetLabel(report)
 	checkOneOf(report, "verify", string(c.Verify), verifications)
+	c.validateGatewayRoutes(report)
 }
 
 // checkSubsetLabel checks what goes with subsetLabel, by which one Service serves both versions.
