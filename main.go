@@ -5,24 +5,19 @@ package main
 import (
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/argoproj/argo-rollouts/rollout/trafficrouting/plugin/rpc"
 	"github.com/hashicorp/go-hclog"
-	goplugin "github.com/hashicorp/go-plugin"
 	"github.com/spf13/cobra"
 
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/internal/check"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/internal/cli"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/kube"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/logs"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/plugin"
 )
-
-// handshake is what the controller and its traffic routers agree on.
-var handshake = goplugin.HandshakeConfig{
-	ProtocolVersion:  1,
-	MagicCookieKey:   "ARGO_ROLLOUTS_RPC_PLUGIN",
-	MagicCookieValue: "trafficrouter",
-}
 
 func main() {
 	err := command().Execute()
@@ -33,8 +28,14 @@ func main() {
 }
 
 func command() *cobra.Command {
-	options := plugin.Options{Name: plugin.NameFromPath(os.Args[0])}
-	level := "info"
+	return commandOf(&plugin.Options{Name: plugin.NameFromPath(os.Args[0]), CallTime: 15 * time.Second})
+}
+
+// commandOf returns the command, which fills options in as its flags say.
+func commandOf(options *plugin.Options) *cobra.Command {
+	routes, controller := kube.Access{}, kube.Access{}
+	limits, resync := kube.DefaultLimits, 5*time.Minute
+	level, format, metricsAddress := "info", logs.Hclog, ""
 	c := &cobra.Command{
 		Use:   "rollouts-plugin-trafficrouter-glooplatform",
 		Short: "Traffic router plugin of Argo Rollouts for Gloo Platform",
@@ -50,7 +51,7 @@ trafficRouterPlugins, and put its flags there under args.`,
 			if os.Getenv(handshake.MagicCookieKey) != handshake.MagicCookieValue {
 				return fmt.Errorf("%s\n\n%s", c.Long, c.UsageString())
 			}
-			return serve(options, level)
+			return service{*options, routes, controller, limits, resync, format, level, metricsAddress}.serve()
 		},
 	}
 	flags := c.PersistentFlags()
@@ -59,55 +60,79 @@ trafficRouterPlugins, and put its flags there under args.`,
 	flags.StringVar(&options.Bounds.Cluster, "cluster", "", "name of this cluster on tables that several clusters' Rollouts share, and in their destinations")
 	flags.StringSliceVar(&options.Bounds.DestinationNamespaces, "destination-namespaces", nil, "namespaces in which Rollouts may name destinations of a kind other than SERVICE (default: any)")
 	flags.StringSliceVar(&options.RouteNamespaces, "route-namespaces", nil, "namespaces in which Rollouts may name RouteTables (default: any)")
+	flags.StringVar(&routes.Kubeconfig, "kubeconfig", "", "kubeconfig of the cluster that holds the RouteTables (default: the controller's cluster)")
+	flags.StringVar(&routes.Context, "context", "", "context of that kubeconfig (default: its current one)")
+	flags.StringVar(&controller.Kubeconfig, "controller-kubeconfig", "",
+		"kubeconfig of the controller's cluster, which holds Rollouts, Services and Events (default: KUBECONFIG, else the pod's service account; for a person's commands, as --kubeconfig)")
+	c.Flags().Float32Var(&limits.QPS, "kube-api-qps", limits.QPS, "requests a second, on average, that the plugin allows itself at an API server")
+	c.Flags().IntVar(&limits.Burst, "kube-api-burst", limits.Burst, "requests that it allows itself at once")
+	c.Flags().DurationVar(&resync, "resync", resync, "how often what the plugin remembers of RouteTables is compared with the API server, beside watching it")
+	c.Flags().DurationVar(&options.CallTime, "call-timeout", options.CallTime, "how long a call of the controller may take, retries included")
 	c.Flags().StringVar(&level, "log-level", level, "least level that is logged: trace, debug, info, warn or error")
-	c.AddCommand(cli.Preview(func() cli.Plugin { return asked(options) }), cli.Version())
+	c.Flags().StringVar(&format, "log-format", format, "format of the log: hclog, which the controller shows level by level, text or json")
+	c.Flags().StringVar(&metricsAddress, "metrics-address", metricsAddress, "address at which Prometheus metrics are served, such as :8092 (default: none are)")
+	asked := func() cli.Plugin {
+		if controller.Kubeconfig == "" { // as with kubectl, one flag says which cluster is meant
+			controller, routes = routes, kube.Access{}
+		}
+		routes.Person, controller.Person = true, true
+		return asked(*options, func() (kube.Clusters, error) { return kube.Connect(routes, controller, limits) })
+	}
+	c.AddCommand(cli.Preview(asked), cli.Check(asked), cli.Restore(asked), cli.Install(), cli.Version(), cli.Completion())
 	return c
 }
 
 // asked returns the plugin as subcommands use it.
-func asked(options plugin.Options) cli.Plugin {
-	names := plugin.Names
+func asked(options plugin.Options, connect func() (kube.Clusters, error)) cli.Plugin {
+	router, names := routerOf(options), plugin.Names
 	if options.Name != "" {
 		names = []string{options.Name}
 	}
+	var given []check.Plugin
+	for _, name := range names {
+		options.Name = name
+		given = append(given, checked(options))
+	}
 	return cli.Plugin{
-		Names:   names,
-		Bounds:  options.Bounds,
-		Connect: client,
-		Router: func(cluster engine.Cluster) rpc.TrafficRouterPlugin {
-			options.Log = hclog.NewNullLogger()
-			options.Connect = func() (plugin.Connection, error) { return plugin.Connection{Cluster: cluster}, nil }
-			return plugin.NewRouter(options)
-		},
+		Names:      names,
+		Bounds:     options.Bounds,
+		Connect:    connect,
+		Targets:    options.Targets,
+		Router:     router,
+		Given:      given,
+		Registered: registered,
 	}
 }
 
-// client returns a client of the cluster that this process is to use. It sends nothing yet.
-func client() (*kube.Client, error) {
-	config, err := kube.Config()
-	if err != nil {
-		return nil, err
+// routerOf returns what makes the plugin work on a cluster, silently.
+func routerOf(options plugin.Options) func(engine.Cluster) rpc.TrafficRouterPlugin {
+	return func(cluster engine.Cluster) rpc.TrafficRouterPlugin {
+		options.Log = hclog.NewNullLogger()
+		options.Connect = func() (plugin.Connection, error) { return plugin.Connection{Cluster: cluster}, nil }
+		return plugin.NewRouter(options)
 	}
-	return kube.NewClient(config)
 }
 
-// serve answers the controller until it goes away.
-func serve(options plugin.Options, level string) error {
-	if hclog.LevelFromString(level) == hclog.NoLevel {
-		return fmt.Errorf("--log-level %s: want trace, debug, info, warn or error", level)
+// registered returns the plugin as the controller starts it, by an entry of its ConfigMap with this name and these args. It
+// fails if the plugin would not start.
+func registered(name string, args []string) (check.Plugin, error) {
+	options := plugin.Options{Name: name}
+	c := commandOf(&options)
+	if err := c.ParseFlags(args); err != nil {
+		return check.Plugin{}, err
 	}
-	options.Log = hclog.New(&hclog.LoggerOptions{Level: hclog.LevelFromString(level), Output: os.Stderr, JSONFormat: true})
-	options.Connect = func() (plugin.Connection, error) {
-		client, err := client()
-		if err != nil {
-			return plugin.Connection{}, err
-		}
-		return plugin.Connection{Cluster: client, Events: client.Events()}, nil
+	if rest := c.Flags().Args(); len(rest) > 0 {
+		return check.Plugin{}, fmt.Errorf("%s is no flag", rest[0])
 	}
-	goplugin.Serve(&goplugin.ServeConfig{
-		HandshakeConfig: handshake,
-		Plugins:         goplugin.PluginSet{"RpcTrafficRouterPlugin": &rpc.RpcTrafficRouterPlugin{Impl: plugin.NewRouter(options)}},
-		Logger:          options.Log,
-	})
-	return nil
+	p := checked(options)
+	p.Elsewhere = c.Flags().Changed("kubeconfig") || c.Flags().Changed("context")
+	return p, nil
+}
+
+// checked returns the plugin as a check uses it.
+func checked(options plugin.Options) check.Plugin {
+	return check.Plugin{
+		Name: options.Name, Bounds: options.Bounds, RouteNamespaces: options.RouteNamespaces,
+		Targets: options.Targets, Router: routerOf(options),
+	}
 }

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -98,7 +101,7 @@ func TestCommandsThatAreNotUnderstood(t *testing.T) {
 		complaint   string // its beginning
 	}{
 		{"nothing to preview", "", []string{"preview"}, cli.ExitUsage, "name a Rollout, or give files with -f"},
-		{"an unknown output", "", []string{"preview", "web", "-o", "xml"}, cli.ExitUsage, "--output xml: want one of table, json, yaml, diff"},
+		{"an unknown output", "", []string{"preview", "web", "-o", "xml"}, cli.ExitUsage, `invalid argument "xml" for "-o, --output" flag: want one of table, json, yaml, diff`},
 		{"an unknown flag", "", []string{"preview", "--fliename", "x"}, cli.ExitUsage, "unknown flag: --fliename"},
 		{"an unknown command", "", []string{"show"}, cli.ExitUsage, `unknown command "show"`},
 		{"two names", "", []string{"preview", "a", "b"}, cli.ExitUsage, "accepts at most 1 arg(s), received 2"},
@@ -109,6 +112,14 @@ func TestCommandsThatAreNotUnderstood(t *testing.T) {
 		{"two Rollouts", "kind: Rollout\nmetadata: {name: a}\n---\nkind: Rollout\nmetadata: {name: b}", []string{"preview", "-f", "-"}, cli.ExitNo, "the files hold Rollouts a, b; name one"},
 		{"a Rollout that is no canary", "kind: Rollout\nmetadata: {name: a}\nspec: {strategy: {blueGreen: {}}}", []string{"preview", "-f", "-"}, cli.ExitNo, "Rollout default/a has no spec.strategy.canary"},
 		{"no YAML", "kind: Rollout\n---\n{", []string{"preview", "-f", "-"}, cli.ExitNo, "stdin: document 2: "},
+		{"a name for a check", "", []string{"check", "web"}, cli.ExitUsage, `unknown command "web" for "rollouts-plugin-trafficrouter-glooplatform check"`},
+		{"nothing to check", "", []string{"check"}, cli.ExitNo, "KUBECONFIG " + testdata + "none: "},
+		{"nothing to restore", "", []string{"restore"}, cli.ExitUsage, "accepts 1 arg(s), received 0"},
+		{"to restore and not to", "", []string{"restore", "web", "--yes", "--dry-run"}, cli.ExitUsage, "if any flags in the group [yes dry-run] are set none of the others can be"},
+		{"no cluster to restore in", "", []string{"restore", "web"}, cli.ExitNo, "KUBECONFIG " + testdata + "none: "},
+		{"the version of something", "", []string{"version", "web"}, cli.ExitUsage, `unknown command "web" for "rollouts-plugin-trafficrouter-glooplatform version"`},
+		{"completion for an unknown shell", "", []string{"completion", "cmd"}, cli.ExitUsage, `invalid argument "cmd" for "rollouts-plugin-trafficrouter-glooplatform completion"`},
+		{"completion for no shell in particular", "", []string{"completion"}, cli.ExitUsage, "accepts 1 arg(s), received 0"},
 		{"no cluster", "", []string{"preview", "web"}, cli.ExitNo, "KUBECONFIG " + testdata + "none: "},
 		{"the plugin without a controller", "", nil, cli.ExitUsage, "A traffic router plugin of Argo Rollouts"},
 	} {
@@ -121,9 +132,51 @@ func TestCommandsThatAreNotUnderstood(t *testing.T) {
 	}
 }
 
+// A check takes an entry's args for what the plugin would make of them.
+func TestRegistered(t *testing.T) {
+	p, err := registered("apps/one", []string{"--cluster=east", "--route-namespaces", "a,b", "--kubeconfig", "gloo.yaml", "--log-level", "debug"})
+	if err != nil || p.Name != "apps/one" || p.Bounds.Cluster != "east" || !slices.Equal(p.RouteNamespaces, []string{"a", "b"}) || !p.Elsewhere {
+		t.Errorf("%v, %+v", err, p)
+	}
+	if p, err = registered("apps/one", []string{"--name", "apps/two"}); err != nil || p.Name != "apps/two" || p.Elsewhere || p.RouteNamespaces != nil {
+		t.Errorf("%v, %+v", err, p)
+	}
+	for _, args := range [][]string{{"--namespaces", "a"}, {"preview"}, {"--resync", "often"}} {
+		if _, err := registered("apps/one", args); err == nil {
+			t.Errorf("%q are taken", args)
+		}
+	}
+}
+
 func TestVersion(t *testing.T) {
 	answer, complaint, code := run(t, "", "version")
 	if code != cli.ExitYes || complaint != "" || !strings.Contains(answer, "Argo Rollouts:  v1.10.") || !strings.Contains(answer, "Go:             go1.") {
 		t.Errorf("exit code %d with %q\n%s", code, complaint, answer)
+	}
+	raw, _, _ := run(t, "", "version", "-o", "json")
+	build := cli.Build{}
+	if err := json.Unmarshal([]byte(raw), &build); err != nil || build.Commit == "" || !strings.Contains(answer, "Version:        "+build.Version+"\n") {
+		t.Errorf("%v\n%s", err, raw)
+	}
+}
+
+// A page that shows a command and, below it, what it prints, shows what it prints.
+func TestPagesShowWhatIsPrinted(t *testing.T) {
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := regexp.MustCompile("(?m)^    rollouts-plugin-trafficrouter-glooplatform (preview .*)\n\n```text\n((?s).*?)^```$")
+	shown := 0
+	for _, page := range pages {
+		for _, m := range command.FindAllStringSubmatch(text(t, page), -1) {
+			shown++
+			if answer, complaint, _ := run(t, "", strings.Fields(m[1])...); answer != m[2] {
+				t.Errorf("%s: %s prints\n%s%s\nand not\n%s", page, m[1], answer, complaint, m[2])
+			}
+		}
+	}
+	if shown < 3 {
+		t.Errorf("%d pages show what a command prints, want 3 or more", shown)
 	}
 }

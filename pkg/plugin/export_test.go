@@ -8,5 +8,7 @@ import (
 
 // OnCluster returns a router that is connected already and records no Events, so that nothing of it stays behind.
 func OnCluster(cluster engine.Cluster, log hclog.Logger) *Router {
-	return &Router{options: Options{Log: log}, engine: &engine.Engine{Cluster: cluster, Log: log}}
+	r := NewRouter(Options{Log: log})
+	r.engine = engine.New(cluster, log, APIs()...)
+	return r
 }

@@ -5,8 +5,6 @@ package plugin
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,14 +13,14 @@ import (
 	"github.com/argoproj/argo-rollouts/rollout/trafficrouting/plugin/rpc"
 	"github.com/argoproj/argo-rollouts/utils/plugin/types"
 	"github.com/hashicorp/go-hclog"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/lru"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/gloo"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/logs"
 )
 
 // Options are what the person who installs the plugin decides.
@@ -33,9 +31,13 @@ type Options struct {
 	Bounds intent.Bounds
 	// RouteNamespaces are the namespaces in which a Rollout may name tables. Nil: any.
 	RouteNamespaces []string
+	// CallTime bounds a call: the controller itself would wait forever. 0: 15 seconds.
+	CallTime time.Duration
 	// Connect returns the cluster. It is called at the first call that needs it, and again until it succeeds.
 	Connect func() (Connection, error)
 	Log     hclog.Logger
+	// Observe is told of every call: its method, one of the outcomes and how long it took. Nil: nobody is.
+	Observe func(verb, outcome string, took time.Duration)
 }
 
 // Connection is what the router needs of a cluster.
@@ -48,9 +50,6 @@ type Connection struct {
 // Names are those that the plugin is known by: today's and the first release's.
 var Names = []string{"solo-io/glooplatform", "solo-io/glooplatformAPI"}
 
-// callTime bounds one call: the controller itself would wait forever.
-const callTime = 15 * time.Second
-
 // Router answers the controller's calls. It is safe for concurrent use.
 type Router struct {
 	options Options
@@ -61,12 +60,22 @@ type Router struct {
 
 	removed removals
 	hashes  hashes
+	said    *logs.Repeats
 }
 
 var _ rpc.TrafficRouterPlugin = &Router{}
 
+// maxRollouts is of how many Rollouts something is remembered between calls. Without it, their status tells the same a little
+// later.
+const maxRollouts = 10_000
+
 // NewRouter returns a router. It does not talk to the cluster yet.
-func NewRouter(options Options) *Router { return &Router{options: options} }
+func NewRouter(options Options) *Router {
+	if options.CallTime == 0 {
+		options.CallTime = 15 * time.Second
+	}
+	return &Router{options: options, removed: removals{lru.New(maxRollouts)}, hashes: hashes{lru.New(maxRollouts)}, said: logs.NewRepeats()}
+}
 
 // InitPlugin does nothing: its error would be reported once and then forgotten, so the cluster is sought when needed.
 func (r *Router) InitPlugin() types.RpcError { return types.RpcError{} }
@@ -82,9 +91,11 @@ func (r *Router) Type() string {
 // SetWeight moves weight between the Rollout's destinations on every route that it selects. Its error becomes an Event of
 // the Rollout, by way of a format string.
 func (r *Router) SetWeight(ro *v1alpha1.Rollout, weight int32, additional []v1alpha1.WeightDestination) types.RpcError {
-	err := r.call(ro, weight, additional, func(ctx context.Context, c call) error {
+	began := time.Now()
+	err := r.call(request{verbSetWeight, ro, weight, additional}, func(ctx context.Context, c call) error {
 		return c.engine.Set(ctx, c.in, c.targets)
 	})
+	r.observe(verbSetWeight, began, outcomeOf(err))
 	if err == nil {
 		return types.RpcError{}
 	}
@@ -95,73 +106,71 @@ func (r *Router) SetWeight(ro *v1alpha1.Rollout, weight int32, additional []v1al
 // says otherwise, its control plane has accepted it. It never returns an error: that would end the controller's asking,
 // and let a rollout complete unverified. What a person has to mend becomes an Event.
 func (r *Router) VerifyWeight(ro *v1alpha1.Rollout, weight int32, additional []v1alpha1.WeightDestination) (types.RpcVerified, types.RpcError) {
-	answer := types.NotVerified
-	err := r.call(ro, weight, additional, func(ctx context.Context, c call) error {
+	began := time.Now()
+	answer, outcome := types.NotVerified, OutcomeNotVerified
+	err := r.call(request{verbVerifyWeight, ro, weight, additional}, func(ctx context.Context, c call) error {
 		if c.block.Verify == config.VerifyOff {
-			answer = types.NotImplemented
+			answer, outcome = types.NotImplemented, OutcomeNotImplemented
 			return nil
 		}
 		verdict := c.engine.Verify(ctx, c.in, c.targets, c.block.Verify != config.VerifySpec)
 		if verdict.Verified() {
-			answer = types.Verified
+			answer, outcome = types.Verified, OutcomeVerified
 		}
 		for _, text := range verdict.Waiting {
 			r.options.Log.Debug("weight not verified yet", "rollout", c.in.Owner, "reason", text)
 		}
-		for _, text := range verdict.Warnings {
-			r.warn(ro, ReasonWarning, text)
-		}
+		r.warn(verbVerifyWeight, ro, ReasonWarning, verdict.Warnings...)
 		return verdict.Fault()
 	})
-	if err != nil {
-		r.warn(ro, ReasonNotVerified, err.Error())
+	if err == nil {
+		r.warn(verbVerifyWeight, ro, ReasonNotVerified)
+	} else {
+		outcome = OutcomeError
+		r.warn(verbVerifyWeight, ro, ReasonNotVerified, err.Error())
 	}
+	r.observe(verbVerifyWeight, began, outcome)
 	return answer, types.RpcError{}
-}
-
-// warn tells those who look at the Rollout, and those who look at the log.
-func (r *Router) warn(ro *v1alpha1.Rollout, reason, text string) {
-	r.options.Log.Warn(text, "rollout", ro.Namespace+"/"+ro.Name, "reason", reason)
-	r.mu.Lock()
-	recorder := r.recorder
-	r.mu.Unlock()
-	if recorder != nil {
-		recorder.Event(reference(ro), corev1.EventTypeWarning, reason, text)
-	}
 }
 
 // UpdateHash remembers the pod hashes for the SetWeight that follows, which writes hash and weight at once. An error here
 // would hold that up.
 func (r *Router) UpdateHash(ro *v1alpha1.Rollout, canaryHash, stableHash string, _ []v1alpha1.WeightDestination) types.RpcError {
+	began := time.Now()
 	r.hashes.note(ro, versions{stable: stableHash, canary: canaryHash})
+	r.observe(verbUpdateHash, began, OutcomeDone)
 	return types.RpcError{}
 }
 
 // SetHeaderRoute brings the managed routes to what the Rollout's steps say by now, the present one included. It does
 // nothing while no update is under way: after an abort the controller calls it for a first step all the same.
 func (r *Router) SetHeaderRoute(ro *v1alpha1.Rollout, _ *v1alpha1.SetHeaderRoute) types.RpcError {
-	return r.setManaged(ro)
+	return r.setManaged(verbSetHeaderRoute, ro)
 }
 
 // SetMirrorRoute does the same as SetHeaderRoute: either verb only says that a step is the present one.
 func (r *Router) SetMirrorRoute(ro *v1alpha1.Rollout, _ *v1alpha1.SetMirrorRoute) types.RpcError {
-	return r.setManaged(ro)
+	return r.setManaged(verbSetMirrorRoute, ro)
 }
 
-func (r *Router) setManaged(ro *v1alpha1.Rollout) types.RpcError {
-	return r.answer(ro, r.call(ro, 0, nil, func(ctx context.Context, c call) error {
+func (r *Router) setManaged(verb string, ro *v1alpha1.Rollout) types.RpcError {
+	began := time.Now()
+	err := r.call(request{verb: verb, ro: ro}, func(ctx context.Context, c call) error {
 		c.in.KeepWeights = true
 		c.in = c.in.WithHashes(intent.StatusHashes(ro)) // the controller tells of a new version only later in its reconcile
 		return c.engine.Set(ctx, c.in, c.targets)
-	}))
+	})
+	r.observe(verb, began, outcomeOf(err))
+	return r.answer(verb, ro, err)
 }
 
 // answer returns an error that the controller only logs, so it becomes an Event as well.
-func (r *Router) answer(ro *v1alpha1.Rollout, err error) types.RpcError {
+func (r *Router) answer(verb string, ro *v1alpha1.Rollout, err error) types.RpcError {
 	if err == nil {
+		r.warn(verb, ro, ReasonError)
 		return types.RpcError{}
 	}
-	r.warn(ro, ReasonError, err.Error())
+	r.warn(verb, ro, ReasonError, err.Error())
 	return types.RpcError{ErrorString: err.Error()}
 }
 
@@ -170,24 +179,27 @@ func (r *Router) answer(ro *v1alpha1.Rollout, err error) types.RpcError {
 // an error would both hold up: so it fails only if a route is known to be there and cannot be removed. A block that makes
 // no sense is SetWeight's to report.
 func (r *Router) RemoveManagedRoutes(ro *v1alpha1.Rollout) types.RpcError {
+	began := time.Now()
 	r.removed.note(ro)
-	return r.answer(ro, r.removeManaged(ro))
+	err := r.removeManaged(ro)
+	r.observe(verbRemoveManagedRoutes, began, outcomeOf(err))
+	return r.answer(verbRemoveManagedRoutes, ro, err)
 }
 
 func (r *Router) removeManaged(ro *v1alpha1.Rollout) (err error) {
-	defer r.guard(ro, &err)
+	defer r.guard(verbRemoveManagedRoutes, ro, &err)
 	e, err := r.connected()
 	if err != nil {
-		r.options.Log.Debug("managed routes not looked for", "rollout", ro.Namespace+"/"+ro.Name, "reason", err.Error())
+		r.options.Log.Debug("managed routes not looked for", "rollout", r.owner(ro), "reason", err.Error())
 		return nil
 	}
 	targets := []engine.Target{{API: gloo.RouteTables{}, Namespace: ro.Namespace}}
 	if _, block, err := r.block(ro); err == nil {
-		if named, err := r.targets(ro, block); err == nil {
+		if named, err := r.options.Targets(ro, block); err == nil {
 			targets = named
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), callTime)
+	ctx, cancel := context.WithTimeout(context.Background(), r.options.CallTime)
 	defer cancel()
 	in := intent.Intent{Owner: intent.Owner(ro, r.options.Bounds.Cluster), Namespace: ro.Namespace}
 	return e.RemoveManaged(ctx, in, targets)
@@ -201,17 +213,18 @@ type call struct {
 	targets []engine.Target
 }
 
-// guard turns a panic into err, so that what one Rollout brings about does not end the process for all of them.
-func (r *Router) guard(ro *v1alpha1.Rollout, err *error) {
-	if cause := recover(); cause != nil {
-		r.options.Log.Error("panic", "rollout", ro.Namespace+"/"+ro.Name, "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
-		*err = fmt.Errorf("the plugin has a bug that this Rollout brings out (%v); its log has the stack", cause)
-	}
+// request is what the controller asks for.
+type request struct {
+	verb       string
+	ro         *v1alpha1.Rollout
+	weight     int32
+	additional []v1alpha1.WeightDestination
 }
 
-// call works out what ro wants and does something about it.
-func (r *Router) call(ro *v1alpha1.Rollout, weight int32, additional []v1alpha1.WeightDestination, do func(context.Context, call) error) (err error) {
-	defer r.guard(ro, &err)
+// call works out what the Rollout of a request wants and does something about it.
+func (r *Router) call(q request, do func(context.Context, call) error) (err error) {
+	ro := q.ro
+	defer r.guard(q.verb, ro, &err)
 	e, err := r.connected()
 	if err != nil {
 		return err
@@ -220,11 +233,11 @@ func (r *Router) call(ro *v1alpha1.Rollout, weight int32, additional []v1alpha1.
 	if err != nil {
 		return err
 	}
-	in, err := intent.Of(ro, block, r.options.Bounds, weight, additional)
+	in, err := intent.Of(ro, block, r.options.Bounds, q.weight, q.additional)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	targets, err := r.targets(ro, block)
+	targets, err := r.options.Targets(ro, block)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -233,7 +246,7 @@ func (r *Router) call(ro *v1alpha1.Rollout, weight int32, additional []v1alpha1.
 	if r.removed.justNow(ro) {
 		in.Managed = nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), callTime)
+	ctx, cancel := context.WithTimeout(context.Background(), r.options.CallTime)
 	defer cancel()
 	return do(ctx, call{engine: e, block: block, in: in, targets: targets})
 }
@@ -246,28 +259,6 @@ func (r *Router) block(ro *v1alpha1.Rollout) (string, *config.Config, error) {
 	return config.Of(ro, Names...)
 }
 
-// targets returns the objects that the block selects.
-func (r *Router) targets(ro *v1alpha1.Rollout, block *config.Config) ([]engine.Target, error) {
-	s := block.RouteTableSelector
-	namespace := s.Namespace
-	if namespace == "" {
-		namespace = ro.Namespace
-	}
-	if r.options.RouteNamespaces != nil && !slices.Contains(r.options.RouteNamespaces, namespace) {
-		return nil, fmt.Errorf("routeTableSelector: namespace %s is not among those that the plugin's flag --route-namespaces allows (%s)",
-			namespace, strings.Join(r.options.RouteNamespaces, ", "))
-	}
-	target := engine.Target{API: gloo.RouteTables{}, Namespace: namespace, Name: s.Name, Routes: block.RouteSelector}
-	if labels := s.LabelSelector(); labels != nil {
-		selector, err := metav1.LabelSelectorAsSelector(labels)
-		if err != nil {
-			return nil, fmt.Errorf("routeTableSelector: %w", err)
-		}
-		target.Selector = selector
-	}
-	return []engine.Target{target}, nil
-}
-
 // connected returns the engine, connecting it to the cluster first if need be.
 func (r *Router) connected() (*engine.Engine, error) {
 	r.mu.Lock()
@@ -277,7 +268,7 @@ func (r *Router) connected() (*engine.Engine, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.engine = &engine.Engine{Cluster: connection.Cluster, Log: r.options.Log}
+		r.engine = engine.New(connection.Cluster, r.options.Log, APIs()...)
 		if connection.Events != nil {
 			r.recorder = newRecorder(connection.Events)
 		}

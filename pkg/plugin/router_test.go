@@ -59,7 +59,7 @@ func (unreachable) List(context.Context, schema.GroupVersionResource, string, la
 	return nil, errors.New("asked")
 }
 
-func (unreachable) Survey(context.Context, schema.GroupVersionResource, string) ([]engine.Object, error) {
+func (unreachable) Find(context.Context, schema.GroupVersionResource, string, engine.Index, ...string) ([]engine.Object, error) {
 	return nil, errors.New("asked")
 }
 
@@ -104,7 +104,7 @@ func TestSetWeightRefuses(t *testing.T) {
 		want    string
 	}{
 		{"an unknown field", plugin.Options{}, "routeTableSelecter: {name: demo}", 10,
-			"solo-io/glooplatform: routeTableSelecter: unknown field; did you mean routeTableSelector?; routeTableSelector: missing; it says which RouteTables are concerned, by name or by labels"},
+			"solo-io/glooplatform: routeTableSelecter: unknown field; did you mean routeTableSelector?; routeTableSelector: missing; it says which RouteTables are concerned, by name or by labels; for routes of the Gateway API set httpRoute, grpcRoute, tcpRoute or tlsRoute"},
 		{"a weight out of bounds", plugin.Options{}, "routeTableSelector: {name: demo}", 101,
 			"solo-io/glooplatform: weight 101 is outside 0 to maxTrafficWeight 100"},
 		{"a namespace that is not allowed", plugin.Options{RouteNamespaces: []string{"apps", "shared"}}, "routeTableSelector: {name: demo, namespace: gloo-mesh}", 10,
@@ -185,7 +185,11 @@ func (c *oneTable) List(_ context.Context, _ schema.GroupVersionResource, namesp
 	return []engine.Object{{Namespace: "gloo-mesh", Name: "demo", JSON: json.RawMessage(twoRoutes)}}, nil
 }
 
-func (c *oneTable) Survey(context.Context, schema.GroupVersionResource, string) ([]engine.Object, error) {
+func (c *oneTable) Fresh(context.Context, schema.GroupVersionResource, string, string) (engine.Object, error) {
+	return engine.Object{}, errors.New("asked again")
+}
+
+func (c *oneTable) Find(context.Context, schema.GroupVersionResource, string, engine.Index, ...string) ([]engine.Object, error) {
 	return nil, nil
 }
 
