@@ -16,7 +16,9 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/internal/check"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/internal/preview"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/kube"
@@ -30,8 +32,13 @@ type Plugin struct {
 	Names []string
 	// Bounds limits what a Rollout may ask for.
 	Bounds intent.Bounds
-	// Connect returns a client of the cluster that KUBECONFIG names.
-	Connect func() (*kube.Client, error)
+	// Targets returns the objects that a Rollout's block selects.
+	Targets func(*v1alpha1.Rollout, *config.Config) ([]engine.Target, error)
+	// Connect returns clients of the clusters that the flags name. Nothing is sent yet.
+	Connect func() (kube.Clusters, error)
+	// Given are the plugin under each of Names, and Registered returns it as the controller starts it by an entry with this name and these args.
+	Given      []check.Plugin
+	Registered func(name string, args []string) (check.Plugin, error)
 }
 
 // rollouts is where the API server keeps Rollouts.
@@ -50,17 +57,18 @@ func Preview(plugin func() Plugin) *cobra.Command {
 		Use:   "preview [ROLLOUT]",
 		Short: "Show what each step of a Rollout would do to its routes",
 		Long: `Show what each step of a Rollout would do to its routes: the plugin does it to copies in memory, from rest to
-rest. Nothing is written. A step that the plugin would refuse shows its error, and the exit code is 1.`,
+rest. Nothing is written. A step that the plugin would refuse shows its error.
+
+The exit code is 0 if every step would be done; 1 if one would be refused, or the question cannot be answered; 2 if the command
+was not understood.`,
 		Example: `  # from files: the Rollout, its RouteTables and, to have them checked, its Services
   rollouts-plugin-trafficrouter-glooplatform preview -f examples/
 
-  # from the cluster that KUBECONFIG names, as differences from step to step
+  # from the cluster, as differences from step to step
   rollouts-plugin-trafficrouter-glooplatform preview demo -n gloo-rollout-demo -o diff`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, args []string) error {
-			if !slices.Contains(outputs, flags.output) {
-				return fmt.Errorf("--output %s: want one of %s", flags.output, strings.Join(outputs, ", "))
-			}
 			name := strings.Join(args, "")
 			if name == "" && len(flags.files) == 0 {
 				return errors.New("name a Rollout, or give files with -f")
@@ -70,11 +78,9 @@ rest. Nothing is written. A step that the plugin would refuse shows its error, a
 	}
 	c.Flags().StringSliceVarP(&flags.files, "filename", "f", nil, "files or folders with the Rollout, its RouteTables and Services; - for stdin (default: the cluster)")
 	c.Flags().StringVarP(&flags.namespace, "namespace", "n", "default", "namespace of the Rollout, and of objects in files that name none")
-	c.Flags().StringVarP(&flags.output, "output", "o", outputs[0], "one of "+strings.Join(outputs, ", ")+": yaml shows the tables after each step, diff what changes between steps")
+	addOutput(c, &flags.output, []string{"table", "json", "yaml", "diff"}, "yaml shows the tables after each step, diff what changes between steps")
 	return c
 }
-
-var outputs = []string{"table", "json", "yaml", "diff"}
 
 func runPreview(c *cobra.Command, plugin Plugin, flags previewFlags, name string) error {
 	ro, source, err := previewed(c, plugin, flags, name)
@@ -115,12 +121,12 @@ func printPreview(w io.Writer, output string, report preview.Report, moments []p
 // previewed returns the Rollout, and where the rest is to be found.
 func previewed(c *cobra.Command, plugin Plugin, flags previewFlags, name string) (*v1alpha1.Rollout, preview.Source, error) {
 	if len(flags.files) == 0 {
-		client, err := plugin.Connect()
+		clusters, err := plugin.Connect()
 		if err != nil {
 			return nil, nil, err
 		}
-		ro, err := rolloutOf(c.Context(), client, flags.namespace, name)
-		return ro, client, err
+		ro, err := rolloutOf(c.Context(), clusters.Controller, flags.namespace, name)
+		return ro, clusters, err
 	}
 	files := &preview.Files{Namespace: flags.namespace}
 	for _, path := range flags.files {
@@ -132,7 +138,7 @@ func previewed(c *cobra.Command, plugin Plugin, flags previewFlags, name string)
 	return ro, files, err
 }
 
-func rolloutOf(ctx context.Context, client *kube.Client, namespace, name string) (*v1alpha1.Rollout, error) {
+func rolloutOf(ctx context.Context, client engine.Cluster, namespace, name string) (*v1alpha1.Rollout, error) {
 	o, err := client.Get(ctx, rollouts, namespace, name)
 	if err != nil {
 		return nil, fmt.Errorf("Rollout %s/%s: %w", namespace, name, err)

@@ -1,9 +1,13 @@
 package preview
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
+	"strings"
+	"sync"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,21 +25,28 @@ type Source interface {
 	Service(ctx context.Context, namespace, name string) (intent.Service, error)
 }
 
-// Cluster is what a preview changes: a source's objects as they would be. Nothing is written to the source.
+// Cluster is what a preview changes: a source's objects as they would be. Nothing is written to the source. As any cluster
+// it serves several callers at once.
 type Cluster struct {
 	source Source
-	// changed are the objects that are otherwise than in the source, nil for those that are gone.
-	changed map[key]*engine.Object
-	// created are those that the source may not have, in their order.
-	created []key
 	// services are those that only the release itself brings, by name.
 	services map[string]intent.Service
-	version  int
+
+	mu sync.Mutex // over the fields below
+	// changed are the objects that are otherwise than in the source, nil for those that are gone.
+	changed map[key]*engine.Object
+	// created are those that the source may not have, by name: they may come in any order.
+	created []key
+	version int
 }
 
 type key struct {
 	resource        schema.GroupVersionResource
 	namespace, name string
+}
+
+func (k key) compare(other key) int {
+	return cmp.Or(strings.Compare(k.namespace, other.namespace), strings.Compare(k.name, other.name), strings.Compare(k.resource.Resource, other.resource.Resource))
 }
 
 var _ engine.Cluster = &Cluster{}
@@ -47,7 +58,9 @@ func NewCluster(source Source) *Cluster {
 
 // Get returns an object as it would be.
 func (c *Cluster) Get(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (engine.Object, error) {
+	c.mu.Lock()
 	o, found := c.changed[key{resource, namespace, name}]
+	c.mu.Unlock()
 	if !found {
 		return c.source.Get(ctx, resource, namespace, name)
 	}
@@ -57,12 +70,19 @@ func (c *Cluster) Get(ctx context.Context, resource schema.GroupVersionResource,
 	return *o, nil
 }
 
+// Fresh is Get.
+func (c *Cluster) Fresh(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (engine.Object, error) {
+	return c.Get(ctx, resource, namespace, name)
+}
+
 // List returns the objects as they would be.
 func (c *Cluster) List(ctx context.Context, resource schema.GroupVersionResource, namespace string, selector labels.Selector) ([]engine.Object, error) {
 	listed, err := c.source.List(ctx, resource, namespace, selector)
 	if err != nil {
 		return nil, err
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	var objects []engine.Object
 	seen := map[key]bool{}
 	for _, o := range listed {
@@ -83,13 +103,10 @@ func (c *Cluster) List(ctx context.Context, resource schema.GroupVersionResource
 	return objects, nil
 }
 
-// Survey returns the objects as they would be, with their metadata alone.
-func (c *Cluster) Survey(ctx context.Context, resource schema.GroupVersionResource, namespace string) ([]engine.Object, error) {
+// Find returns the objects as they would be.
+func (c *Cluster) Find(ctx context.Context, resource schema.GroupVersionResource, namespace string, index engine.Index, keys ...string) ([]engine.Object, error) {
 	objects, err := c.List(ctx, resource, namespace, labels.Everything())
-	for i := range objects {
-		objects[i].JSON = nil
-	}
-	return objects, err
+	return index.Filter(objects, keys...), err
 }
 
 // Patch changes an object. Nobody else does, so there are no conflicts.
@@ -110,14 +127,22 @@ func (c *Cluster) Patch(ctx context.Context, resource schema.GroupVersionResourc
 }
 
 // Create adds an object.
-func (c *Cluster) Create(_ context.Context, resource schema.GroupVersionResource, _ string, object []byte) error {
+func (c *Cluster) Create(_ context.Context, resource schema.GroupVersionResource, _ string, object []byte) (engine.Object, error) {
 	o, err := c.put(resource, object)
+	if err != nil {
+		return o, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.created = append(c.created, key{resource, o.Namespace, o.Name})
-	return err
+	slices.SortFunc(c.created, key.compare)
+	return o, nil
 }
 
 // Delete takes an object away.
 func (c *Cluster) Delete(_ context.Context, resource schema.GroupVersionResource, namespace, name string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.changed[key{resource, namespace, name}] = nil
 	return nil
 }
@@ -135,6 +160,8 @@ func (c *Cluster) put(resource schema.GroupVersionResource, raw json.RawMessage)
 	if err != nil {
 		return o, err
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.version++
 	o.ResourceVersion = "preview-" + strconv.Itoa(c.version)
 	c.changed[key{resource, o.Namespace, o.Name}] = &o

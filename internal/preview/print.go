@@ -127,7 +127,7 @@ func (m Moment) yaml() (string, error) {
 	b := &strings.Builder{}
 	for _, objects := range [][]engine.Object{m.Tables, m.Policies} {
 		for _, o := range objects {
-			text, err := asYAML(o)
+			text, err := YAML(o.JSON)
 			if err != nil {
 				return "", err
 			}
@@ -137,13 +137,13 @@ func (m Moment) yaml() (string, error) {
 	return b.String(), nil
 }
 
-// asYAML returns an object without what only the API server writes.
-func asYAML(o engine.Object) ([]byte, error) {
-	decoder := json.NewDecoder(bytes.NewReader(o.JSON))
+// YAML returns an object, given as JSON, without what only the API server and the control plane write.
+func YAML(object []byte) (string, error) {
+	decoder := json.NewDecoder(bytes.NewReader(object))
 	decoder.UseNumber() // which may be too large for a float
 	tree := map[string]any{}
 	if err := decoder.Decode(&tree); err != nil {
-		return nil, err
+		return "", err
 	}
 	if meta, isMap := tree["metadata"].(map[string]any); isMap {
 		for _, field := range []string{"resourceVersion", "managedFields", "generation", "uid", "creationTimestamp"} {
@@ -153,7 +153,8 @@ func asYAML(o engine.Object) ([]byte, error) {
 	delete(tree, "status")
 	raw, err := json.Marshal(tree)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	return yaml.JSONToYAML(raw)
+	text, err := yaml.JSONToYAML(raw)
+	return string(text), err
 }

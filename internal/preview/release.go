@@ -184,6 +184,9 @@ func (p *play) experiments(index int, step *v1alpha1.CanaryStep) []v1alpha1.Weig
 			continue
 		}
 		name := fmt.Sprintf("%s-%s-2-%d-%s", p.ro.Name, newVersion, index, template.Name)
+		if template.Service != nil && template.Service.Name != "" {
+			name = template.Service.Name
+		}
 		p.cluster.services[name] = ports
 		additional = append(additional, v1alpha1.WeightDestination{ServiceName: name, PodTemplateHash: template.Name, Weight: *template.Weight})
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
@@ -236,18 +235,26 @@ func notMoved(m Moment, c *config.Config, bounds intent.Bounds, moved map[string
 			}
 		}
 	})
+	tables, known := tablesOf(c.RouteTableSelector, m.Rollout.Namespace)
 	for _, o := range m.Tables {
-		if name := o.Namespace + "/" + o.Name; !moves[name] && selects(c.RouteTableSelector, m.Rollout.Namespace, o) {
+		if name := o.Namespace + "/" + o.Name; known && !moves[name] && tables.Selects(o) {
 			left = append(left, fmt.Sprintf("RouteTable %s is selected, but no route of it is moved", name))
 		}
 	}
 	return left
 }
 
-func selects(s *config.RouteTableSelector, namespace string, o engine.Object) bool {
-	if o.Namespace != cmp.Or(s.Namespace, namespace) || s.Name != "" && o.Name != s.Name {
-		return false
+// tablesOf returns the tables that a block selects for a Rollout in a namespace; known: it selects some.
+func tablesOf(s *config.RouteTableSelector, namespace string) (tables engine.Target, known bool) {
+	if s == nil {
+		return tables, false
 	}
-	selector, err := metav1.LabelSelectorAsSelector(s.LabelSelector())
-	return err == nil && (s.LabelSelector() == nil || selector.Matches(labels.Set(o.Labels)))
+	tables = engine.Target{Namespace: cmp.Or(s.Namespace, namespace), Name: s.Name}
+	given := s.LabelSelector()
+	if given == nil {
+		return tables, true
+	}
+	var err error
+	tables.Selector, err = metav1.LabelSelectorAsSelector(given)
+	return tables, err == nil
 }
