@@ -7,7 +7,8 @@ cd "$(dirname "$0")/.."
 race=-race
 [ "$(go env CGO_ENABLED)" = 1 ] || race=
 
-# Packages that bring a test bed of their own up run one after another.
+# Packages that bring a test bed of their own up run one after another, and each time: Go's test cache knows nothing of the
+# plugin and the programs that they start.
 beds=$(grep -rl --include='*_test.go' testbed test | xargs -n1 dirname | sort -u | sed 's,^,./,')
 # shellcheck disable=SC2086 # several packages
 rest=$(go list ./... | grep -vxF "$(go list $beds)")
@@ -29,4 +30,4 @@ echo "property tests: 1,000 cases each, the same in every run (make soak draws o
 take minutes over code that has no goroutines"
 export TESTBED=required
 # shellcheck disable=SC2086
-exec go run ./test/tally $race -skip "$named" $rest + $packages -run "$run" -rapid.checks=1000 -rapid.seed=1 + -p 1 -timeout 20m $race -skip "$named" $beds
+exec go run ./test/tally $race -skip "$named" $rest + $packages -run "$run" -rapid.checks=1000 -rapid.seed=1 + -p 1 -count=1 -timeout 40m $race -skip "$named" $beds

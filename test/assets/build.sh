@@ -9,8 +9,9 @@ mkdir -p "$out"
 out=$(cd "$out" && pwd)
 stamp=$(cksum <"$here/go.mod")
 
-# The bed takes the CRDs of Argo Rollouts from its module.
+# The bed takes the CRDs of Argo Rollouts and of the Gateway API from their modules.
 (cd "$root" && go mod download github.com/argoproj/argo-rollouts)
+(cd "$root/test/crds/gatewayapi" && go mod download sigs.k8s.io/gateway-api)
 
 if [ -x "$out/etcd" ] && [ -x "$out/kube-apiserver" ] && [ -x "$out/rollouts-controller" ] &&
 	[ "$(cat "$out/stamp" 2>/dev/null)" = "$stamp" ]; then

@@ -41,6 +41,24 @@ func (a *Answer) headers() map[string]*string {
 	}
 }
 
+// Show sets the headers that carry the answer. Fields that are empty have none.
+func (a *Answer) Show(h http.Header) {
+	for name, value := range a.headers() {
+		if *value != "" {
+			h.Set(name, *value)
+		}
+	}
+}
+
+// ReadAnswer reads what Show has set; get returns the value of a header, or nothing.
+func ReadAnswer(status int, get func(name string) string) Answer {
+	a := Answer{Status: status}
+	for name, value := range a.headers() {
+		*value = get(name)
+	}
+	return a
+}
+
 // ServeHTTP routes a request and answers it in the name of the version that it reaches.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	port := g.options.ListenerPort
@@ -61,11 +79,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if d.Outcome == Forwarded && a.Status == http.StatusOK {
 		g.mirror(now.policies, d, req)
 	}
-	for header, value := range a.headers() {
-		if *value != "" {
-			w.Header().Set(header, *value)
-		}
-	}
+	a.Show(w.Header())
 	switch d.Outcome {
 	case Redirected:
 		w.Header().Set("Location", d.Location)
@@ -101,6 +115,6 @@ func (g *Gateway) answer(d Decision) Answer {
 		a.Status = http.StatusServiceUnavailable
 		return a
 	}
-	a.Status, a.Version, a.Image = http.StatusOK, v.name, v.image
+	a.Status, a.Version, a.Image = http.StatusOK, v.Name, v.Image
 	return a
 }

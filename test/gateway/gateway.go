@@ -11,14 +11,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	appslisters "k8s.io/client-go/listers/apps/v1"
-	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 )
@@ -58,23 +55,22 @@ type Options struct {
 
 // Gateway serves the RouteTables and MirrorPolicies of an API server. Its methods may be called concurrently.
 type Gateway struct {
-	options     Options
-	dynamic     dynamic.Interface
-	services    corelisters.ServiceLister
-	replicaSets appslisters.ReplicaSetLister
-	observer    *observer
-	served      atomic.Pointer[served]
-	delay       atomic.Int64 // in nanoseconds
+	*Client // reaches the gateway
+
+	options  Options
+	dynamic  dynamic.Interface
+	pods     Pods
+	observer *observer
+	served   atomic.Pointer[served]
+	delay    atomic.Int64 // in nanoseconds
 
 	addr   string
 	server *http.Server
-	client *http.Client
 	cancel context.CancelFunc
 	wait   sync.WaitGroup
 
-	mu       sync.Mutex
-	streams  []net.Listener
-	mirrored map[cache.ObjectName]*Mirrored // by policy
+	streams Streams
+	copies  Copies // by policy
 }
 
 // Start begins to serve. The tables that exist are served after the delay.
@@ -89,7 +85,7 @@ func Start(ctx context.Context, config *rest.Config, o Options) (*Gateway, error
 	if err != nil {
 		return nil, err
 	}
-	g := &Gateway{options: o, mirrored: map[cache.ObjectName]*Mirrored{}}
+	g := &Gateway{options: o}
 	if g.dynamic, err = dynamic.NewForConfig(config); err != nil {
 		return nil, err
 	}
@@ -100,7 +96,7 @@ func Start(ctx context.Context, config *rest.Config, o Options) (*Gateway, error
 		return nil, err
 	}
 	g.addr = listener.Addr().String()
-	g.client = newClient(g.addr)
+	g.Client = NewClient(g.addr)
 
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	g.cancel = cancel
@@ -122,7 +118,7 @@ func (g *Gateway) watch(starting, running context.Context, clients kubernetes.In
 	typed := informers.NewSharedInformerFactory(clients, 0)
 	untyped := dynamicinformer.NewDynamicSharedInformerFactory(g.dynamic, 0)
 	services, replicaSets := typed.Core().V1().Services(), typed.Apps().V1().ReplicaSets()
-	g.services, g.replicaSets = services.Lister(), replicaSets.Lister()
+	g.pods = Pods{services.Lister(), replicaSets.Lister()}
 	g.observer = newObserver(g)
 
 	synced := []cache.InformerSynced{services.Informer().HasSynced, replicaSets.Informer().HasSynced}
@@ -151,15 +147,10 @@ func (g *Gateway) watch(starting, running context.Context, clients kubernetes.In
 // Stop ends serving and watching.
 func (g *Gateway) Stop() error {
 	g.cancel()
-	g.client.CloseIdleConnections()
-	errs := []error{g.server.Close()}
-	g.mu.Lock()
-	for _, l := range g.streams {
-		errs = append(errs, l.Close())
-	}
-	g.mu.Unlock()
+	g.Client.Close()
+	err := errors.Join(g.server.Close(), g.streams.Close())
 	g.wait.Wait()
-	return errors.Join(errs...)
+	return err
 }
 
 // Addr is the address that HTTP is served at, as host:port.
@@ -170,14 +161,5 @@ func (g *Gateway) SetDelay(d time.Duration) { g.delay.Store(int64(d)) }
 
 // Tables are the tables being served.
 func (g *Gateway) Tables() []*Table { return g.served.Load().tables }
-
-// service is a Services. Nil stands for not found; a cache knows no other error.
-func (g *Gateway) service(namespace, name string) *corev1.Service {
-	service, err := g.services.Services(namespace).Get(name)
-	if err != nil {
-		return nil
-	}
-	return service
-}
 
 func draw(n int) int { return rand.IntN(n) }

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"errors"
 	"fmt"
 	"net"
 )
@@ -9,25 +8,7 @@ import (
 // ListenTCP serves tcp routes on an address of the loopback interface, which it returns, in place of a port. A connection
 // gets one line, "SERVICE VERSION IMAGE", and is closed; without a version it is closed at once.
 func (g *Gateway) ListenTCP(port uint32) (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	g.mu.Lock()
-	g.streams = append(g.streams, listener)
-	g.mu.Unlock()
-	g.wait.Go(func() {
-		for {
-			conn, err := listener.Accept()
-			if errors.Is(err, net.ErrClosed) {
-				return
-			}
-			if err == nil {
-				g.wait.Go(func() { g.serveStream(conn, port) })
-			}
-		}
-	})
-	return listener.Addr().String(), nil
+	return g.streams.Listen(func(conn net.Conn) { g.serveStream(conn, port) })
 }
 
 func (g *Gateway) serveStream(conn net.Conn, port uint32) {

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"net/http"
+	"sync"
 
 	"k8s.io/client-go/tools/cache"
 )
@@ -20,21 +21,31 @@ type Mirrored struct {
 // Mirrored counts for one policy, which may be gone meanwhile; or, if name is empty, for all of a namespace, so that a
 // request of a route that several select counts several times. A request is counted before it is answered.
 func (g *Gateway) Mirrored(namespace, name string) Mirrored {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	sum := newMirrored()
-	for policy, m := range g.mirrored {
-		if policy.Namespace == namespace && (name == "" || name == policy.Name) {
-			sum.add(*m)
-		}
-	}
-	return *sum
+	return g.copies.Of(func(policy cache.ObjectName) bool {
+		return policy.Namespace == namespace && (name == "" || name == policy.Name)
+	})
 }
 
-func newMirrored() *Mirrored {
+// NewMirrored has counted nothing yet.
+func NewMirrored() *Mirrored {
 	return &Mirrored{Versions: map[string]int{}, Images: map[string]int{}, Lines: map[string]int{}}
 }
 
+// Copy counts a copy of a request; reach says which version it reached, if any.
+func (m *Mirrored) Copy(req *http.Request, reach func() (Version, bool)) {
+	m.Copies++
+	m.Lines[req.Method+" "+req.URL.Path]++
+	reached, found := reach()
+	if !found {
+		return
+	}
+	m.Versions[reached.Name]++
+	if reached.Image != "" {
+		m.Images[reached.Image]++
+	}
+}
+
+// add counts what another one has counted.
 func (m *Mirrored) add(other Mirrored) {
 	m.Requests += other.Requests
 	m.Copies += other.Copies
@@ -54,28 +65,43 @@ func (g *Gateway) mirror(policies []*Policy, d Decision, req *http.Request) {
 		if !p.Selects(d.Table, d.Route, g.options.Cluster) {
 			continue
 		}
-		one := newMirrored()
+		one := NewMirrored()
 		one.Requests = 1
 		if p.copies(draw) {
-			one.Copies = 1
-			one.Lines[req.Method+" "+req.URL.Path] = 1
-			if reached, found := g.resolve(p.Destination); found {
-				one.Versions[reached.name] = 1
-				if reached.image != "" {
-					one.Images[reached.image] = 1
-				}
-			}
+			one.Copy(req, func() (Version, bool) { return g.resolve(p.Destination) })
 		}
-		g.count(p, *one)
+		g.copies.Count(cache.NewObjectName(p.Namespace, p.Name), *one)
 	}
 }
 
-func (g *Gateway) count(p *Policy, one Mirrored) {
-	key := cache.NewObjectName(p.Namespace, p.Name)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.mirrored[key] == nil {
-		g.mirrored[key] = newMirrored()
+// Copies are counts of mirrored requests, by what had them mirrored. The zero value has counted nothing.
+type Copies struct {
+	mu sync.Mutex
+	by map[cache.ObjectName]*Mirrored
+}
+
+// Count adds what was counted of one request.
+func (c *Copies) Count(by cache.ObjectName, one Mirrored) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.by == nil {
+		c.by = map[cache.ObjectName]*Mirrored{}
 	}
-	g.mirrored[key].add(one)
+	if c.by[by] == nil {
+		c.by[by] = NewMirrored()
+	}
+	c.by[by].add(one)
+}
+
+// Of sums up those that are wanted.
+func (c *Copies) Of(wanted func(cache.ObjectName) bool) Mirrored {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	sum := NewMirrored()
+	for by, m := range c.by {
+		if wanted(by) {
+			sum.add(*m)
+		}
+	}
+	return *sum
 }

@@ -240,11 +240,11 @@ spec:
 }
 
 func TestMirroredAddsUpANamespace(t *testing.T) {
-	g := &Gateway{mirrored: map[cache.ObjectName]*Mirrored{
+	g := &Gateway{copies: Copies{by: map[cache.ObjectName]*Mirrored{
 		{Namespace: "a", Name: "b"}: {Requests: 2, Copies: 1, Lines: map[string]int{"GET /": 1}},
 		{Namespace: "a", Name: "c"}: {Requests: 3, Copies: 3, Lines: map[string]int{"GET /": 3}},
 		{Namespace: "d", Name: "b"}: {Requests: 9, Copies: 9, Lines: map[string]int{"GET /": 9}},
-	}}
+	}}}
 	g.Mirrored("a", "b").Lines["GET /"] = 7 // does not reach the counts
 	for _, tt := range []struct {
 		namespace, name  string

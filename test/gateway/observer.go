@@ -197,7 +197,7 @@ func (o *observer) judge(key objectKey, known *observed) Verdict {
 func (o *observer) judgePolicy(known *observed) Verdict {
 	policy, err := DecodePolicy(known.object)
 	if err == nil {
-		err = Services(o.gateway.service).verify(policy.Destination, o.gateway.options.Cluster)
+		err = Services(o.gateway.pods.Service).verify(policy.Destination, o.gateway.options.Cluster)
 	}
 	if err != nil {
 		known.policy = nil
@@ -214,7 +214,7 @@ func (o *observer) judgeTable(key objectKey, t *observed) Verdict {
 	case err != nil:
 		verdict = Verdict{Approval: Invalid, Message: err.Error()}
 	default:
-		table = table.Verified(o.gateway.service, o.gateway.options.Cluster)
+		table = table.Verified(o.gateway.pods.Service, o.gateway.options.Cluster)
 		if faults := table.Faults(); faults != "" {
 			verdict = Verdict{Approval: Invalid, Message: faults}
 		}

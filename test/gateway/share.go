@@ -15,9 +15,13 @@ import (
 // parallel is how many requests of one Share are under way at a time.
 const parallel = 8
 
-// newClient returns a client that connects to addr whatever host a URL names, and follows no redirects.
-func newClient(addr string) *http.Client {
-	return &http.Client{
+// Client sends requests to one address, whatever host their URLs name, and follows no redirects. What answers says so as an
+// Answer does.
+type Client struct{ http *http.Client }
+
+// NewClient makes a Client for an address, as host:port.
+func NewClient(addr string) *Client {
+	return &Client{&http.Client{
 		Transport: &http.Transport{
 			MaxIdleConnsPerHost: parallel,
 			DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
@@ -25,33 +29,29 @@ func newClient(addr string) *http.Client {
 			},
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	}}
 }
 
-// Client reaches the gateway under every host name: http://demo.example.com/x is a request to the gateway.
-func (g *Gateway) Client() *http.Client { return g.client }
+// Close gives up the connections that are kept.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Do sends a request to the gateway, whatever host its URL names, and reads the answer.
-func (g *Gateway) Do(req *http.Request) (Answer, error) {
-	res, err := g.client.Do(req)
+// Do sends a request, whatever host its URL names, and reads the answer.
+func (c *Client) Do(req *http.Request) (Answer, error) {
+	res, err := c.http.Do(req)
 	if err != nil {
 		return Answer{}, err
 	}
 	_, err = io.Copy(io.Discard, res.Body) // so that the connection can serve again
-	a := Answer{Status: res.StatusCode}
-	for header, value := range a.headers() {
-		*value = res.Header.Get(header)
-	}
-	return a, errors.Join(err, res.Body.Close())
+	return ReadAnswer(res.StatusCode, res.Header.Get), errors.Join(err, res.Body.Close())
 }
 
 // Get is Do for a plain GET.
-func (g *Gateway) Get(ctx context.Context, url string) (Answer, error) {
+func (c *Client) Get(ctx context.Context, url string) (Answer, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return Answer{}, err
 	}
-	return g.Do(req)
+	return c.Do(req)
 }
 
 // Tally counts answers. A count for what is missing, the version of a redirect for instance, is not kept.
@@ -90,7 +90,16 @@ func (t Tally) Percent(counts map[string]int, key string) float64 {
 }
 
 // Share sends a request without a body n times, some at once, over connections that are kept, and counts the answers.
-func (g *Gateway) Share(ctx context.Context, n int, req *http.Request) (Tally, error) {
+func (c *Client) Share(ctx context.Context, n int, req *http.Request) (Tally, error) {
+	tally, err := Collect(ctx, n, func(ctx context.Context) (Answer, error) { return c.Do(req.Clone(ctx)) })
+	if err != nil {
+		return Tally{}, fmt.Errorf("%s %s: %w", req.Method, req.URL, err)
+	}
+	return tally, nil
+}
+
+// Collect asks n times, some at once, and counts the answers.
+func Collect(ctx context.Context, n int, ask func(context.Context) (Answer, error)) (Tally, error) {
 	tally, mu := newTally(), sync.Mutex{}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)
@@ -99,7 +108,7 @@ func (g *Gateway) Share(ctx context.Context, n int, req *http.Request) (Tally, e
 			break
 		}
 		group.Go(func() error {
-			a, err := g.Do(req.Clone(ctx))
+			a, err := ask(ctx)
 			if err != nil {
 				return err
 			}
@@ -110,10 +119,10 @@ func (g *Gateway) Share(ctx context.Context, n int, req *http.Request) (Tally, e
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return Tally{}, fmt.Errorf("%s %s: %w", req.Method, req.URL, err)
+		return Tally{}, err
 	}
 	if tally.Total < n {
-		return Tally{}, fmt.Errorf("%s %s: %w", req.Method, req.URL, context.Cause(ctx))
+		return Tally{}, context.Cause(ctx)
 	}
 	return tally, nil
 }

@@ -23,8 +23,8 @@ func TestPickVersionGoesByAvailablePods(t *testing.T) {
 		replicaSet("c", 0, map[string]string{"app": "web", "rollouts-pod-template-hash": "none"}),
 		replicaSet("d", 9, map[string]string{"app": "other"}),
 	}
-	count := func(wanted map[string]string) map[version]int {
-		counts := map[version]int{}
+	count := func(wanted map[string]string) map[Version]int {
+		counts := map[Version]int{}
 		total := 1
 		for n := 0; n < total; n++ {
 			v, found := pickVersion(all, wanted, func(of int) int { total = of; return n })
@@ -36,10 +36,10 @@ func TestPickVersionGoesByAvailablePods(t *testing.T) {
 		return counts
 	}
 	got := count(map[string]string{"app": "web"})
-	if len(got) != 2 || got[version{"new", "image-of-b"}] != 3 || got[version{"old", "image-of-a"}] != 1 {
+	if len(got) != 2 || got[Version{"new", "image-of-b"}] != 3 || got[Version{"old", "image-of-a"}] != 1 {
 		t.Errorf("picked %v, want new 3 times and old once", got)
 	}
-	if got := count(map[string]string{"app": "other"}); got[version{"d", "image-of-d"}] != 9 {
+	if got := count(map[string]string{"app": "other"}); got[Version{"d", "image-of-d"}] != 9 {
 		t.Errorf("without a hash picked %v, want d", got)
 	}
 	if got := count(map[string]string{"app": "web", "rollouts-pod-template-hash": "none"}); got != nil {

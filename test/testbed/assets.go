@@ -13,6 +13,7 @@ import (
 const (
 	modulePath   = "github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform"
 	rolloutsPath = "github.com/argoproj/argo-rollouts"
+	gatewayPath  = "sigs.k8s.io/gateway-api"
 
 	etcdName       = "etcd"
 	apiServerName  = "kube-apiserver"
@@ -24,26 +25,34 @@ var ErrNoAssets = errors.New("not built yet; run `make assets`")
 
 // layout is where things are on this machine.
 type layout struct {
-	root   string   // of this module
-	assets string   // the folder with the programs
-	crds   []string // folders and files of CRDs
+	root     string   // of this module
+	rollouts string   // of Argo Rollouts' module
+	assets   string   // the folder with the programs
+	crds     []string // folders and files of CRDs
 }
 
 // findLayout asks the go command, so it works from any folder of the module.
 func findLayout(ctx context.Context, o Options) (layout, error) {
-	root, err := moduleDir(ctx, modulePath)
+	root, err := moduleDir(ctx, ".", modulePath)
 	if err != nil {
 		return layout{}, err
 	}
-	rollouts, err := moduleDir(ctx, rolloutsPath)
+	rollouts, err := moduleDir(ctx, ".", rolloutsPath)
 	if err != nil {
 		return layout{}, err
 	}
-	l := layout{root: root, assets: o.Assets}
+	l := layout{root: root, rollouts: rollouts, assets: o.Assets}
 	if l.assets == "" {
 		l.assets = filepath.Join(root, "bin", "assets")
 	}
 	l.crds = append([]string{filepath.Join(rollouts, "manifests", "crds"), filepath.Join(root, "test", "crds")}, o.CRDs...)
+	if o.GatewayAPI {
+		crds, err := gatewayCRDs(ctx, root)
+		if err != nil {
+			return layout{}, err
+		}
+		l.crds = append(l.crds, crds...)
+	}
 	for _, path := range l.crds {
 		if _, err := os.Stat(path); err != nil {
 			return layout{}, fmt.Errorf("CRDs: %w; run `make assets` if a module is not downloaded", err)
@@ -63,9 +72,23 @@ func findLayout(ctx context.Context, o Options) (layout, error) {
 
 func (l layout) program(name string) string { return filepath.Join(l.assets, name) }
 
-// moduleDir returns the folder of a module that this one is or requires.
-func moduleDir(ctx context.Context, path string) (string, error) {
-	out, err := goCommand(ctx, "list", "-m", "-f", "{{.Dir}}", path)
+// gatewayCRDs are those of Options.GatewayAPI. A module of its own says in which version.
+func gatewayCRDs(ctx context.Context, root string) ([]string, error) {
+	dir, err := moduleDir(ctx, filepath.Join(root, "test", "crds", "gatewayapi"), gatewayPath)
+	if err != nil {
+		return nil, err
+	}
+	crds := filepath.Join(dir, "config", "crd")
+	return []string{
+		filepath.Join(crds, "standard"),
+		filepath.Join(crds, "experimental", "gateway.networking.k8s.io_tcproutes.yaml"),
+		filepath.Join(crds, "experimental", "gateway.networking.k8s.io_tlsroutes.yaml"),
+	}, nil
+}
+
+// moduleDir returns the folder of a module that the one in folder within is or requires.
+func moduleDir(ctx context.Context, within, path string) (string, error) {
+	out, err := goCommand(ctx, "-C", within, "list", "-m", "-f", "{{.Dir}}", path)
 	if err != nil {
 		return "", err
 	}
@@ -88,7 +111,7 @@ func goCommand(ctx context.Context, args ...string) ([]byte, error) {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("go %s: %w\n%s", args[0], err, stderr.String())
+		return nil, fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, stderr.String())
 	}
 	return out, nil
 }

@@ -78,6 +78,10 @@ func (b *Bed) start(ctx context.Context, l layout) error {
 	if err := b.configureController(ctx); err != nil {
 		return err
 	}
+	kubeconfig, err := b.addController(ctx, l)
+	if err != nil {
+		return err
+	}
 	clients, err := kubernetes.NewForConfig(b.Config)
 	if err != nil {
 		return err
@@ -89,7 +93,7 @@ func (b *Bed) start(ctx context.Context, l layout) error {
 	if err != nil {
 		return err
 	}
-	b.Controller = &Controller{bed: b, program: program, dir: filepath.Join(b.Dir, "controller")}
+	b.Controller = &Controller{Kubeconfig: kubeconfig, bed: b, program: program, dir: filepath.Join(b.Dir, "controller")}
 	return b.step("Argo Rollouts controller", func() error { return b.Controller.Start(ctx) })
 }
 
@@ -110,6 +114,7 @@ func (b *Bed) startAPIServer(l layout) error {
 		ControlPlaneStartTimeout: time.Minute, // of each of the two; a busy machine needs more than the default of 20 s
 	}
 	apiServer := b.env.ControlPlane.GetAPIServer()
+	apiServer.Configure().Set("service-cluster-ip-range", "10.0.0.0/16") // the default has room for some 250 Services
 	for name, value := range b.options.APIServerArgs {
 		apiServer.Configure().Set(name, value)
 	}

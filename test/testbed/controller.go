@@ -25,6 +25,9 @@ const stopGrace = 10 * time.Second
 
 // Controller is the Argo Rollouts controller of a bed.
 type Controller struct {
+	// Kubeconfig is the path of a file with the credentials of the controller's service account, which are its plugins' too.
+	Kubeconfig string
+
 	bed     *Bed
 	program string
 	dir     string // its working folder, where it puts plugin-bin
@@ -38,24 +41,22 @@ func (b *Bed) configureController(ctx context.Context) error {
 	type entry struct {
 		Name     string   `json:"name"`
 		Location string   `json:"location"`
+		SHA256   string   `json:"sha256,omitempty"`
 		Args     []string `json:"args,omitempty"`
 	}
 	var entries []entry
 	for _, p := range b.options.Plugins {
-		path, err := filepath.Abs(p.Binary)
+		location, err := p.location()
 		if err != nil {
-			return err
-		}
-		if _, err := os.Stat(path); err != nil {
 			return fmt.Errorf("plugin %s: %w", p.Name, err)
 		}
-		entries = append(entries, entry{p.Name, "file://" + path, p.Args})
+		entries = append(entries, entry{p.Name, location, p.SHA256, p.Args})
 	}
 	list, err := yaml.Marshal(entries)
 	if err != nil {
 		return err
 	}
-	meta := metav1.ObjectMeta{Namespace: ControllerNamespace, Name: "argo-rollouts-config"}
+	meta := metav1.ObjectMeta{Namespace: ControllerNamespace, Name: configName}
 	for _, obj := range []client.Object{
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ControllerNamespace}},
 		&corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"trafficRouterPlugins": string(list)}},
@@ -65,6 +66,19 @@ func (b *Bed) configureController(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// location returns where the controller finds the executable.
+func (p Plugin) location() (string, error) {
+	if p.URL != "" {
+		return p.URL, nil
+	}
+	path, err := filepath.Abs(p.Binary)
+	if err != nil {
+		return "", err
+	}
+	_, err = os.Stat(path)
+	return "file://" + path, err
 }
 
 // Start starts the controller, if it is not running, and waits until it reconciles.
@@ -84,11 +98,11 @@ func (c *Controller) Start(ctx context.Context) error {
 	}
 	defer file.Close()
 	// port 0: the system picks one that is free
-	args := append([]string{"--kubeconfig", c.bed.Kubeconfig, "--leader-elect=false", "--namespace", ControllerNamespace,
+	args := append([]string{"--kubeconfig", c.Kubeconfig, "--leader-elect=false", "--namespace", ControllerNamespace,
 		"--metricsPort=0", "--healthzPort=0"}, c.bed.options.ControllerArgs...)
 	cmd := exec.Command(c.program, args...)
 	cmd.Dir = c.dir
-	cmd.Env = append(childEnv("KUBECONFIG="+c.bed.Kubeconfig, "ROLLOUT_VERIFY_RETRY_INTERVAL=1",
+	cmd.Env = append(childEnv("KUBECONFIG="+c.Kubeconfig, "ROLLOUT_VERIFY_RETRY_INTERVAL=1",
 		"POD_NAMESPACE="+ControllerNamespace), c.bed.options.ControllerEnv...)
 	if c.process, err = startProcess(cmd, file); err != nil {
 		return err

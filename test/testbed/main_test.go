@@ -36,8 +36,9 @@ func options() Options {
 		panic(err)
 	}
 	return Options{
-		Plugins:  []Plugin{{Name: pluginName, Binary: self}, {Name: otherPluginName, Binary: self}},
-		Progress: os.Stderr,
+		Plugins:    []Plugin{{Name: pluginName, Binary: self}, {Name: otherPluginName, Binary: self}},
+		GatewayAPI: true,
+		Progress:   os.Stderr,
 	}
 }
 

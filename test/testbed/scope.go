@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -51,6 +52,21 @@ func Run(o Options, tests func(*Bed) int) int {
 		return max(code, 1)
 	}
 	return code
+}
+
+// RunWithPlugin is Run, and hands the tests the path of the plugin as well, which it builds; empty: there is no bed.
+func RunWithPlugin(o Options, tests func(bed *Bed, binary string) int) int {
+	return Run(o, func(b *Bed) int {
+		if b == nil {
+			return tests(nil, "")
+		}
+		binary := filepath.Join(b.Dir, "plugin")
+		if err := Build(context.Background(), binary); err != nil {
+			fmt.Fprintf(os.Stderr, "testbed: %v\n", err)
+			return 1
+		}
+		return tests(b, binary)
+	})
 }
 
 // Scope is a bed seen from one test: names are those of its own namespace, and errors end the test.
