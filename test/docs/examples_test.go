@@ -130,8 +130,10 @@ func TestExamplesDecodeStrictly(t *testing.T) {
 	}
 	for folder, want := range map[string]string{
 		"examples":               "/Namespace/Rollout/RouteTable/Service/Service/VirtualGateway",
+		"examples/experiments":   "/Rollout",
 		"examples/header-routes": "/Rollout",
 		"examples/mirroring":     "/Rollout",
+		"examples/ping-pong":     "/Rollout/RouteTable/Service/Service",
 		"examples/subsets":       "/Rollout/RouteTable/Service",
 		"examples/verification":  "/Rollout/RouteTable",
 	} {
