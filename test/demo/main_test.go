@@ -154,6 +154,7 @@ func TestDemo(t *testing.T) {
 			}
 		}
 		checkShares(t, told)
+		checkPreview(t, plugin, told)
 		checkCurl(t, told)
 		checkKubeconfig(t, told)
 		if code := p.end(t, os.Interrupt); code != 0 {

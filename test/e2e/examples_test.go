@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/internal/preview"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/gateway"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/testbed"
 )
@@ -32,7 +33,22 @@ const (
 
 var exampleTable = client.ObjectKey{Namespace: "gloo-mesh", Name: "default"}
 
-// The manifests of examples/ do what docs/ says of them, as they stand: their names are fixed, so one story follows another.
+// exampleStories tell what docs/ says of the manifests in each folder of examples/; the first is of those that are in none.
+var exampleStories = []struct {
+	folder, rollout string
+	tell            func(*exampleStory)
+}{
+	{".", "demo", exampleOfWeights},
+	{"header-routes", "demo", exampleOfHeaderRoutes},
+	{"mirroring", "demo", exampleOfMirroring},
+	{"verification", "demo", exampleOfVerification},
+	{"subsets", "demo-subsets", exampleOfSubsets},
+	{"experiments", "demo", exampleOfExperiments},
+	{"ping-pong", "demo-ping-pong", exampleOfPingPong},
+}
+
+// The manifests of examples/ do what docs/ and a preview say of them, as they stand: their names are fixed, so one story
+// follows another.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	bed.For(t)                                                                             // or skip
@@ -40,21 +56,43 @@ func TestExamples(t *testing.T) {
 	if err := bed.Client.Create(t.Context(), mesh); err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
-	for _, story := range []struct {
-		folder string
-		tell   func(*testing.T)
-	}{
-		{"header-routes", exampleOfHeaderRoutes},
-		{"mirroring", exampleOfMirroring},
-		{"verification", exampleOfVerification},
-		{"subsets", exampleOfSubsets},
-	} {
-		t.Run(story.folder, story.tell)
+	for _, s := range exampleStories {
+		t.Run(s.folder, func(t *testing.T) {
+			d := example(t, s.folder, s.rollout)
+			s.tell(d)
+			d.isPreviewedThroughout()
+		})
 	}
 }
 
+func TestEveryExampleHasAStory(t *testing.T) {
+	entries, err := os.ReadDir(filepath.Join("..", "..", "examples"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	folders, told := []string{"."}, []string{}
+	for _, entry := range entries {
+		if entry.IsDir() {
+			folders = append(folders, entry.Name())
+		}
+	}
+	for _, s := range exampleStories {
+		told = append(told, s.folder)
+	}
+	if !slices.Equal(folders, slices.Sorted(slices.Values(told))) {
+		t.Errorf("folders of examples/ are %v, stories are of %v", folders, told)
+	}
+}
+
+// exampleStory is a story of a folder of examples/, of which a preview was seen before.
+type exampleStory struct {
+	*story
+	foreseen []preview.Moment
+	compared map[*preview.Moment]bool
+}
+
 // example applies the first example, brings it to rest at its own image, and applies those of a folder on top.
-func example(t *testing.T, folder string) *story {
+func example(t *testing.T, folder, rollout string) *exampleStory {
 	t.Helper()
 	d := &story{Scope: bed.For(t), t: t, name: "demo", tables: map[client.ObjectKey]*unstructured.Unstructured{}}
 	d.Namespace = exampleNamespace
@@ -66,8 +104,19 @@ func example(t *testing.T, folder string) *story {
 		d.PromoteFull(d.name)
 	}
 	d.completes(blue)
-	d.copies(filepath.Join("examples", folder))
-	return d
+	if folder != "." {
+		d.copies(filepath.Join("examples", folder))
+	}
+	d.name = rollout
+	return &exampleStory{story: d, foreseen: previewed(t, folder, rollout), compared: map[*preview.Moment]bool{}}
+}
+
+// pausesAt waits for the pause at this step, counted from 0, and for the gateway to serve it. The tables must be as previewed.
+func (d *exampleStory) pausesAt(step int32) {
+	d.t.Helper()
+	d.WaitFor(d.name, testbed.PausedAt(step))
+	d.isServed()
+	d.isAsPreviewed(int(step) + 1)
 }
 
 // copies applies what is in a folder, as kubectl does.
@@ -171,14 +220,30 @@ func plain(value any) any {
 	}
 }
 
-func exampleOfHeaderRoutes(t *testing.T) {
-	d := example(t, "header-routes")
+func exampleOfWeights(d *exampleStory) {
 	const url = "http://demo.example.com/demo"
 	d.release(yellow)
-	d.WaitFor(d.name, testbed.PausedAt(2))
-	d.isServed()
-	foreseen := previewed(t, "header-routes", d.name)
-	d.isAsPreviewed(foreseen, 3, exampleTable)
+	for _, pause := range []struct {
+		step int32
+		want shares
+	}{
+		{1, shares{blue: 90, yellow: 10}},
+		{3, shares{blue: 50, yellow: 50}},
+		{5, shares{yellow: 100}},
+	} {
+		d.pausesAt(pause.step)
+		d.answers(requests, url, pause.want)
+		d.promote()
+	}
+	d.completes(yellow)
+	d.isAsPreviewed(atTheEnd)
+	d.answers(requests, url, shares{yellow: 100})
+}
+
+func exampleOfHeaderRoutes(d *exampleStory) {
+	const url = "http://demo.example.com/demo"
+	d.release(yellow)
+	d.pausesAt(2)
 	d.isAsShown("header-routes.md", "seen at the first pause, in RouteTable gloo-mesh/default", d.table(exampleTable).Object)
 	d.answers(requestsAtZero, url, shares{blue: 100})
 	d.answers(requests, url, shares{blue: 100}, "x-beta", "no")
@@ -186,17 +251,15 @@ func exampleOfHeaderRoutes(t *testing.T) {
 	d.answers(requests, url, shares{yellow: 100}, "user-agent", "beta-app/2.17")
 	d.answers(requests, url, shares{blue: 100}, "user-agent", "beta-app/27")
 	d.promote()
-	d.reaches(50)
-	d.isAsPreviewed(foreseen, 6, exampleTable)
+	d.pausesAt(5)
 	d.answers(requests, url, shares{blue: 50, yellow: 50})
 	d.answers(requests, url, shares{yellow: 100}, "x-beta", "yes")
 	d.promote()
-	d.WaitFor(d.name, testbed.PausedAt(7))
-	d.isServed()
+	d.pausesAt(7)
 	d.answers(requests, url, shares{blue: 50, yellow: 50}, "x-beta", "yes")
 	d.promote()
 	d.completes(yellow)
-	d.isAsPreviewed(foreseen, 0, exampleTable)
+	d.isAsPreviewed(atTheEnd)
 }
 
 // mirrorPolicies returns the policies beside the example's table.
@@ -211,14 +274,12 @@ func (d *story) mirrorPolicies() []unstructured.Unstructured {
 	return list.Items
 }
 
-func exampleOfMirroring(t *testing.T) {
-	d := example(t, "mirroring")
+func exampleOfMirroring(d *exampleStory) {
+	t := d.t
 	const url = "http://demo.example.com/demo"
 	const page = "mirroring.md"
 	d.release(yellow)
-	d.WaitFor(d.name, testbed.PausedAt(2))
-	d.isServed()
-	d.isAsPreviewed(previewed(t, "mirroring", d.name), 3, exampleTable)
+	d.pausesAt(2)
 	d.isAsShown(page, "seen at the first pause, in RouteTable gloo-mesh/default", d.table(exampleTable).Object)
 	policies := d.mirrorPolicies()
 	if len(policies) != 1 {
@@ -248,26 +309,26 @@ func exampleOfMirroring(t *testing.T) {
 		t.Errorf("of %d requests %d were copied, to %v; want 35 percent, to %s", requestsAtZero, copies.Copies, copies.Images, yellow)
 	}
 	d.promote()
-	d.reaches(50)
+	d.pausesAt(6)
 	if left := d.mirrorPolicies(); len(left) > 0 {
 		t.Errorf("%d policies are left, want none", len(left))
 	}
 	d.answers(requests, url, shares{blue: 50, yellow: 50})
 	d.promote()
 	d.completes(yellow)
+	d.isAsPreviewed(atTheEnd)
 }
 
-func exampleOfVerification(t *testing.T) {
-	d := example(t, "verification")
+func exampleOfVerification(d *exampleStory) {
 	d.isServed()
 	const url = "http://demo.example.com/demo"
 	relent := gw.Reject(exampleTable.Namespace, exampleTable.Name, "the canary is not to my taste")
 	defer relent()
 	d.release(yellow)
 	event := d.WaitForEvent(d.name, "WeightNotVerified", "not accepted")
-	want := shown(t, "verification.md", "seen among the Rollout's events, while Gloo rejects the table")["message"]
+	want := shown(d.t, "verification.md", "seen among the Rollout's events, while Gloo rejects the table")["message"]
 	if event != want {
-		t.Errorf("the event says\n%s\nwant\n%s", event, want)
+		d.t.Errorf("the event says\n%s\nwant\n%s", event, want)
 	}
 	d.WaitUntil("a second look", func(context.Context) (bool, error) {
 		return len(bed.Controller.Log().Grep("10 not yet verified.*namespace="+exampleNamespace)) > 1, nil
@@ -275,22 +336,22 @@ func exampleOfVerification(t *testing.T) {
 	d.WaitFor(d.name, testbed.AtStep(0), testbed.CanaryWeight(10))
 	d.answers(requests, url, shares{blue: 100})
 	relent()
-	d.reaches(10)
+	d.pausesAt(1)
 	d.answers(requests, url, shares{blue: 90, yellow: 10})
-	d.PromoteFull(d.name)
+	d.promote()
+	d.pausesAt(3)
+	d.promote()
 	d.completes(yellow)
+	d.isAsPreviewed(atTheEnd)
 }
 
-func exampleOfSubsets(t *testing.T) {
-	d := example(t, "subsets")
-	d.name = "demo-subsets"
+func exampleOfSubsets(d *exampleStory) {
 	delete(d.tables, exampleTable)
 	const url = "http://subsets.example.com/"
-	foreseen, subsetsTable := previewed(t, "subsets", d.name), client.ObjectKey{Namespace: exampleTable.Namespace, Name: "subsets"}
 	d.WaitFor(d.name, testbed.Healthy)
 	// lists waits until the route lists these destinations, where stable and canary stand for the hashes of two versions.
 	lists := func(want, stable, canary string) {
-		t.Helper()
+		d.t.Helper()
 		d.soonLists(d.name, strings.NewReplacer("STABLE", stable, "CANARY", canary).Replace(want))
 	}
 	stable := d.WaitFor(d.name, testbed.Healthy).Status.StableRS
@@ -299,17 +360,18 @@ func exampleOfSubsets(t *testing.T) {
 		d.release(image)
 		canary := d.WaitFor(d.name, testbed.PausedAt(1)).Status.CurrentPodHash
 		lists("demo-subsets/STABLE 90, demo-subsets/CANARY 10", stable, canary)
-		d.isAsPreviewed(foreseen, 2, subsetsTable)
+		d.pausesAt(1)
 		before := map[string]string{yellow: blue, blue: yellow}[image]
 		d.answers(requests, url, shares{before: 90, image: 10})
 		d.promote()
-		d.WaitFor(d.name, testbed.PausedAt(3))
+		d.pausesAt(3)
 		lists("demo-subsets/STABLE 50, demo-subsets/CANARY 50", stable, canary)
 		d.answers(requests, url, shares{before: 50, image: 50})
 		d.promote()
 		d.WaitFor(d.name, testbed.Healthy)
 		stable = canary
 		lists("demo-subsets/STABLE", stable, "")
+		d.isAsPreviewed(atTheEnd)
 		d.answers(requests, url, shares{image: 100})
 	}
 	d.release(yellow)

@@ -105,7 +105,7 @@ func TestVersionsInQuickSuccessionByPodHash(t *testing.T) {
 	t.Parallel()
 	d := beginByHash(t, setup{steps: stepsTo(10)})
 	for n := range 5 {
-		for i, state := range []testbed.Condition{testbed.AtStep(0), testbed.CanaryWeight(10), testbed.PausedAt(1)} {
+		for i, state := range []testbed.Condition{testbed.Updating, testbed.CanaryWeight(10), testbed.PausedAt(1)} {
 			d.release(fmt.Sprintf("web:%d-%d", n, i))
 			if n%3 == i {
 				d.WaitFor(d.name, testbed.Updating, state)

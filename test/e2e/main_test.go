@@ -25,6 +25,9 @@ const (
 	mortal       = "test/mortal"  // is killed
 	fragile      = "test/fragile" // likewise, in another test
 	bounded      = "test/bounded" // may change tables in one namespace only
+	inEast       = "test/east"    // calls its cluster east
+	inWest       = "test/west"    // is registered in another cluster, which it calls west
+	downloaded   = "test/loaded"  // comes by HTTP, with its sha256
 )
 
 // allowedNamespace is where tables of the plugin called bounded may be.
@@ -58,6 +61,11 @@ func run(m *testing.M) int {
 	if err := testbed.Build(context.Background(), binary, "-race"); err != nil {
 		return fail(err)
 	}
+	released, stop, err := serveRelease(binary)
+	if err != nil {
+		return fail(err)
+	}
+	defer stop()
 	return testbed.Run(testbed.Options{
 		Plugins: []testbed.Plugin{
 			{Name: today, Binary: binary},
@@ -66,7 +74,10 @@ func run(m *testing.M) int {
 			{Name: mortal, Binary: binary},
 			{Name: fragile, Binary: binary},
 			{Name: bounded, Binary: binary, Args: []string{"--route-namespaces", allowedNamespace}},
+			{Name: inEast, Binary: binary, Args: []string{"--cluster", "east"}},
+			released,
 		},
+		GatewayAPI:     true,
 		ControllerArgs: []string{"--qps=500", "--burst=1000"},
 	}, func(b *testbed.Bed) int {
 		if b == nil {
@@ -77,7 +88,7 @@ func run(m *testing.M) int {
 		if err := bed.Client.Create(context.Background(), gateways); err != nil {
 			return fail(err)
 		}
-		if gw, err = gateway.Start(context.Background(), b.Config, gateway.Options{Delay: 50 * time.Millisecond}); err != nil {
+		if gw, err = gateway.Start(context.Background(), b.Config, gateway.Options{Delay: 50 * time.Millisecond, Cluster: "east"}); err != nil {
 			return fail(err)
 		}
 		code := m.Run()

@@ -158,8 +158,12 @@ func TestPolicyThatMayNotBeDeleted(t *testing.T) {
 	d.soonLists("demo", "web")
 	d.WaitFor(d.name, testbed.Aborted, testbed.CanaryWeight(0))
 	d.mirrors(requestsAtZero, http.MethodGet, "/demo", shares{"web:1": 100, "web:2": 0}, "")
-	if len(d.policies()) == 0 {
+	left := len(d.policies())
+	if left == 0 {
 		t.Error("no policy is left, so nothing was forbidden")
+	}
+	if lines := d.said(bed.Controller.Log(), "WARN"); len(lines) != 2*left {
+		t.Errorf("of each policy it is to be warned once that it is left, and once in the Event's words; the log says\n%s", strings.Join(lines, "\n"))
 	}
 	permit()
 	d.looksAgain()

@@ -2,15 +2,18 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/hashicorp/go-hclog"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/internal/preview"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/plugin"
 )
 
@@ -51,29 +54,68 @@ func previewed(t *testing.T, folder, rollout string) []preview.Moment {
 	return nil
 }
 
-// isAsPreviewed checks that a table in the cluster is what a preview says of a step, counted from 1, or, for 0, of the end.
-// A preview calls the hashes of the two versions stable and canary.
-func (d *story) isAsPreviewed(moments []preview.Moment, step int, table client.ObjectKey) {
+// atTheEnd stands for the moment of a preview after its last step, when the new version is stable.
+const atTheEnd = 0
+
+// isAsPreviewed checks that the tables and policies in the cluster are what a preview says of a step, counted from 1.
+func (d *exampleStory) isAsPreviewed(step int) {
 	d.t.Helper()
-	status := d.WaitFor(d.name).Status
-	hashes := strings.NewReplacer(`-hash":"stable"`, `-hash":"`+status.StableRS+`"`, `-hash":"canary"`, `-hash":"`+status.CurrentPodHash+`"`)
-	for i, m := range moments {
-		if m.Step != step || step == 0 && i != len(moments)-1 {
+	for i := range d.foreseen {
+		m := &d.foreseen[i]
+		if m.Step != step || step == atTheEnd && i != len(d.foreseen)-1 {
 			continue
 		}
+		d.compared[m] = true
 		for _, o := range m.Tables {
-			if o.Namespace != table.Namespace || o.Name != table.Name {
-				continue
-			}
-			want := map[string]any{}
-			if err := json.Unmarshal([]byte(hashes.Replace(string(o.JSON))), &want); err != nil {
-				d.t.Fatal(err)
-			}
-			if err := equal("step "+m.Name+" as previewed", plain(d.table(table).Object["spec"]), want["spec"]); err != nil {
-				d.t.Error(err)
-			}
-			return
+			d.isForeseen(m, o, d.table(client.ObjectKey{Namespace: o.Namespace, Name: o.Name}))
+		}
+		policies := d.mirrorPolicies()
+		if len(policies) != len(m.Policies) {
+			d.t.Errorf("%d policies, the preview of step %s has %d", len(policies), m.Name, len(m.Policies))
+		}
+		for j := range min(len(policies), len(m.Policies)) {
+			d.isForeseen(m, m.Policies[j], &policies[j])
+		}
+		return
+	}
+	d.t.Errorf("the preview has no step %d", step)
+}
+
+// isForeseen compares an object's name and spec. A preview calls the hashes of the two versions stable and canary, and the
+// new one's revision 2.
+func (d *exampleStory) isForeseen(m *preview.Moment, foreseen engine.Object, found *unstructured.Unstructured) {
+	d.t.Helper()
+	ro := d.WaitFor(d.name)
+	names := strings.NewReplacer(
+		`-hash":"stable"`, `-hash":"`+ro.Status.StableRS+`"`,
+		`-hash":"canary"`, `-hash":"`+ro.Status.CurrentPodHash+`"`,
+		`"`+d.name+`-canary-2-`, `"`+d.name+`-`+ro.Status.CurrentPodHash+`-`+ro.Annotations["rollout.argoproj.io/revision"]+`-`,
+	)
+	want := map[string]any{}
+	if err := json.Unmarshal([]byte(names.Replace(string(foreseen.JSON))), &want); err != nil {
+		d.t.Fatal(err)
+	}
+	if found.GetName() != foreseen.Name {
+		d.t.Errorf("%s %s at step %s is previewed as %s", found.GetKind(), found.GetName(), m.Name, foreseen.Name)
+	}
+	what := fmt.Sprintf("%s %s at step %s as previewed", found.GetKind(), found.GetName(), m.Name)
+	if err := equal(what, plain(found.Object["spec"]), want["spec"]); err != nil {
+		d.t.Error(err)
+	}
+}
+
+// isPreviewedThroughout checks that the story has compared each moment at which the release stands still.
+func (d *exampleStory) isPreviewedThroughout() {
+	d.t.Helper()
+	for i := range d.foreseen {
+		m := &d.foreseen[i]
+		still := i == len(d.foreseen)-1
+		if m.Step > 0 {
+			step := m.Rollout.Spec.Strategy.Canary.Steps[m.Step-1]
+			still = step.Pause != nil || step.Experiment != nil
+		}
+		if still && !d.compared[m] {
+			d.t.Errorf("what the preview says of step %d %s was not compared", m.Step, m.Name)
 		}
 	}
-	d.t.Errorf("the preview has no table %s at step %d", table, step)
 }

@@ -121,7 +121,7 @@ func TestVersionsInQuickSuccession(t *testing.T) {
 	d.reaches(10)
 	d.servesWith(requests, "/demo", "x-beta", "yes", shares{"web:2": 100})
 	for n := range 10 {
-		for i, state := range []testbed.Condition{testbed.AtStep(0), testbed.CanaryWeight(10), testbed.PausedAt(2)} {
+		for i, state := range []testbed.Condition{testbed.Updating, testbed.CanaryWeight(10), testbed.PausedAt(2)} {
 			d.release(fmt.Sprintf("web:%d-%d", n, i))
 			if n%3 == i {
 				d.WaitFor(d.name, testbed.Updating, state)
