@@ -13,7 +13,7 @@ const (
 	ReasonError = "TrafficRoutingError"
 	// ReasonNotVerified is of what keeps a step from being done.
 	ReasonNotVerified = "WeightNotVerified"
-	// ReasonWarning is of what a control plane finds doubtful about objects that it serves.
+	// ReasonWarning is of what a control plane finds doubtful about objects that it serves, and of experiments that get nothing.
 	ReasonWarning = "RouteWarning"
 )
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/argoproj/argo-rollouts/pkg/apis/rollouts/v1alpha1"
+	"github.com/argoproj/argo-rollouts/utils/plugin/types"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
@@ -111,6 +112,25 @@ func TestLogSaysOnceWhatStays(t *testing.T) {
 	want(t, "when it is wrong again", verify(20), notAsSet)
 	want(t, "when all is well again", verify(10))
 	want(t, "when it is wrong as before", verify(20), notAsSet)
+}
+
+// Argo Rollouts can forget which Service an experiment has. Its share is stable's then, and somebody has to be told.
+func TestExperimentWithoutService(t *testing.T) {
+	c, j := &memory.Cluster{}, &journal{}
+	c.Put(listing(webAndCanary))
+	r, ro := j.router(t, c), rollout(t, "solo-io/glooplatform", "routeTableSelector: {name: demo}\nverify: Spec")
+	forgotten := []v1alpha1.WeightDestination{{Weight: 20}, {Weight: 0}}
+	if err := r.SetWeight(ro, 10, forgotten); err.HasError() {
+		t.Fatal(err)
+	}
+	j.lines()
+	answer, _ := r.VerifyWeight(ro, 10, forgotten)
+	if answer != types.Verified {
+		t.Errorf("VerifyWeight = %v, want verified", answer)
+	}
+	want(t, "while the Service is not named", j.lines(), `[WARN]  something is doubtful: rollout=apps/web call=VerifyWeight event=RouteWarning `+
+		`reason="the Experiment's status names no Service for a weight of 20, which stays with stable; `+
+		`if this lasts, delete that template's Service and annotate the Experiment, so that it is made anew"`)
 }
 
 // panicky is a cluster that brings a bug out.

@@ -120,7 +120,7 @@ func (r *Router) VerifyWeight(ro *v1alpha1.Rollout, weight int32, additional []v
 		for _, text := range verdict.Waiting {
 			r.options.Log.Debug("weight not verified yet", "rollout", c.in.Owner, "reason", text)
 		}
-		r.warn(verbVerifyWeight, ro, ReasonWarning, verdict.Warnings...)
+		r.warn(verbVerifyWeight, ro, ReasonWarning, append(verdict.Warnings, unnamed(additional)...)...)
 		return verdict.Fault()
 	})
 	if err == nil {

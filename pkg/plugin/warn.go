@@ -37,7 +37,20 @@ func (r *Router) warn(verb string, ro *v1alpha1.Rollout, reason string, texts ..
 var messages = map[string]string{
 	ReasonError:       "managed routes are not as they should be",
 	ReasonNotVerified: "weight is not verified",
-	ReasonWarning:     "a route is doubtful",
+	ReasonWarning:     "something is doubtful",
+}
+
+// unnamed tells of experiments that get nothing, because their Service is not named. Argo Rollouts can forget the name in an
+// Experiment's status: a list that was made from what was known a moment earlier replaces the newer one.
+func unnamed(additional []v1alpha1.WeightDestination) []string {
+	var texts []string
+	for _, a := range additional {
+		if a.ServiceName == "" && a.Weight > 0 {
+			texts = append(texts, fmt.Sprintf("the Experiment's status names no Service for a weight of %d, which stays with stable; "+
+				"if this lasts, delete that template's Service and annotate the Experiment, so that it is made anew", a.Weight))
+		}
+	}
+	return texts
 }
 
 // owner names a Rollout as the rest of the log does.
