@@ -16,7 +16,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
@@ -68,6 +70,27 @@ var (
 	alert    = reply{err: &net.OpError{Op: "remote error", Err: errors.New("tls: bad certificate")}}
 	silence  = reply{}
 )
+
+// client-go's recorder tells what an API server refuses, or has no more, from what is to be sent again by the error's very type.
+func TestRefusedEventIsForTheRecorder(t *testing.T) {
+	for _, tt := range []struct {
+		reason string
+		code   int
+	}{{"Forbidden", 403}, {"NotFound", 404}} {
+		t.Run(tt.reason, func(t *testing.T) {
+			body := fmt.Sprintf(`{"kind":"Status","status":"Failure","message":"no","reason":%q,"code":%d,"details":{"name":"demo.1","kind":"events"}}`, tt.reason, tt.code)
+			r := &replies{each: []reply{{code: tt.code, body: body}}}
+			c, err := kube.NewClient(&rest.Config{Host: "http://api", Transport: r})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = c.Events().Patch(&corev1.Event{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: "demo.1"}}, []byte(`{"count":2}`))
+			if status, bare := err.(*apierrors.StatusError); !bare || string(status.ErrStatus.Reason) != tt.reason || r.asked != 1 { //nolint:errorlint // as the recorder does
+				t.Errorf("after %d requests: %T %v", r.asked, err, err)
+			}
+		})
+	}
+}
 
 // patched sends a patch by a client that gets these replies, within a deadline of 15 seconds.
 func patched(t *testing.T, r *replies) (engine.Object, error) {

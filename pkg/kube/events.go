@@ -3,10 +3,12 @@ package kube
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -57,6 +59,9 @@ func (e Events) send(verb string, begin func(*rest.RESTClient) *rest.Request, ev
 		}
 		return request
 	}})
+	if refusal := (*apierrors.StatusError)(nil); errors.As(err, &refusal) {
+		return nil, refusal // bare, as the recorder knows it: it gives up what is refused, and makes anew what is gone
+	}
 	if err != nil {
 		return nil, err
 	}
