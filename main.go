@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -123,6 +124,9 @@ func registered(name string, args []string) (check.Plugin, error) {
 	}
 	if rest := c.Flags().Args(); len(rest) > 0 {
 		return check.Plugin{}, fmt.Errorf("%s is no flag", rest[0])
+	}
+	if _, err := logs.New(io.Discard, c.Flag("log-format").Value.String(), c.Flag("log-level").Value.String()); err != nil {
+		return check.Plugin{}, err
 	}
 	p := checked(options)
 	p.Elsewhere = c.Flags().Changed("kubeconfig") || c.Flags().Changed("context")

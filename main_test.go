@@ -141,7 +141,7 @@ func TestRegistered(t *testing.T) {
 	if p, err = registered("apps/one", []string{"--name", "apps/two"}); err != nil || p.Name != "apps/two" || p.Elsewhere || p.RouteNamespaces != nil {
 		t.Errorf("%v, %+v", err, p)
 	}
-	for _, args := range [][]string{{"--namespaces", "a"}, {"preview"}, {"--resync", "often"}} {
+	for _, args := range [][]string{{"--namespaces", "a"}, {"preview"}, {"--resync", "often"}, {"--log-level", "warning"}, {"--log-format=logfmt"}} {
 		if _, err := registered("apps/one", args); err == nil {
 			t.Errorf("%q are taken", args)
 		}

@@ -20,7 +20,7 @@ type feature struct {
 var features = []feature{
 	{"setMirrorRoute", version.MustParseGeneric("1.10"), intent.MayMirror},
 	{"pingPong", version.MustParseGeneric("1.10"), trafficrouting.IsPingPongEnabled},
-	{"weight in the templates of an experiment", version.MustParseGeneric("1.8"), weighsExperiments},
+	{"weight in the templates of an experiment step", version.MustParseGeneric("1.8"), weighsExperiments},
 }
 
 func weighsExperiments(ro *v1alpha1.Rollout) bool {

@@ -196,20 +196,26 @@ func (u use) judgeSubset(place string, d intent.Destination, labels map[string]s
 	return nil
 }
 
-// judgeTables says whether Gloo has accepted the tables that Rollouts select and forward to them.
+// judgeTables says whether Gloo has accepted the tables that Rollouts select, and the policies by which the plugin mirrors
+// traffic.
 func judgeTables(uses []use, all source) []Finding {
 	var findings []Finding
 	for _, o := range all.tables {
 		concerned := slices.ContainsFunc(uses, func(u use) bool { return u.fault == nil && u.selects(o) })
 		if concerned {
-			findings = append(findings, judgeAcceptance(o))
+			findings = append(findings, judgeAcceptance(gloo.RouteTables{}.Kind(), o))
+		}
+	}
+	for _, policy := range all.policies {
+		if _, ours := policy.Labels[engine.OwnerLabel]; ours {
+			findings = append(findings, judgeAcceptance(gloo.RouteTables{}.Policies().Kind, policy))
 		}
 	}
 	return findings
 }
 
-func judgeAcceptance(o engine.Object) Finding {
-	object := "RouteTable " + o.Namespace + "/" + o.Name
+func judgeAcceptance(kind string, o engine.Object) Finding {
+	object := kind + " " + o.Namespace + "/" + o.Name
 	a, err := gloo.RouteTables{}.Acceptance(o.JSON)
 	switch {
 	case err != nil:

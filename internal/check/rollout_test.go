@@ -59,6 +59,25 @@ warn  RouteTable gloo-mesh/front: Gloo is not done with generation 3 of it; ask 
 		{"Gloo says nothing", []string{"\nstatus:\n  common: {State: {approval: ACCEPTED, observedGeneration: \"3\"}}", ""}, nil, `
 warn  RouteTable gloo-mesh/front: Gloo has never said anything of it; see whether Gloo's management server runs, and watches its namespace
 `},
+		{"Gloo rejects a mirror policy", []string{"observedGeneration: \"3\"}}", "observedGeneration: \"3\"}}" + `
+---
+apiVersion: trafficcontrol.policy.gloo.solo.io/v2
+kind: MirrorPolicy
+metadata:
+  name: front-1
+  namespace: gloo-mesh
+  generation: 1
+  labels: {rollouts.argoproj.io/managed-by: web-1}
+spec: {}
+status:
+  common: {State: {approval: INVALID, message: no such destination, observedGeneration: "1"}}
+---
+apiVersion: trafficcontrol.policy.gloo.solo.io/v2
+kind: MirrorPolicy
+metadata: {name: of-somebody-else, namespace: gloo-mesh, generation: 1}
+spec: {}`}, nil, `
+fail  MirrorPolicy gloo-mesh/front-1: Gloo has not accepted it: INVALID no such destination; until that is mended, nothing is mirrored; mend what Gloo says
+`},
 		{"a controller that is too old", append([]string{"v1.10.1", "v1.9.2"}, mirroring...), nil, `
 fail  ` + web + `: setMirrorRoute is refused by controllers before v1.10, and this one is v1.9.2; upgrade the controller
 `},
