@@ -25,20 +25,24 @@ func TestCrowdOnTenTables(t *testing.T) {
 	d := s.begin(t)
 	group := errgroup.Group{}
 	turns := make(chan struct{}, workers)
+	inTurn := func(do func() error) error {
+		turns <- struct{}{}
+		defer func() { <-turns }()
+		return do()
+	}
 	for i, r := range d.releases {
 		group.Go(func() error {
 			for step := int32(0); step <= atEnd; step++ {
-				turns <- struct{}{}
-				err := d.goes(r, step)
-				<-turns
-				if err != nil {
+				if err := inTurn(func() error { return d.goes(r, step) }); err != nil {
 					return err
 				}
 			}
-			if i%4 == 0 {
-				return d.aborts(r)
-			}
-			return d.completes(r)
+			return inTurn(func() error {
+				if i%4 == 0 {
+					return d.aborts(r)
+				}
+				return d.completes(r)
+			})
 		})
 	}
 	d.check(group.Wait())
