@@ -93,6 +93,17 @@ func (s spelling) refreshed(later spelling) spelling {
 	return later
 }
 
+// claimed returns a spelling in which a stranger that has become one of the Rollout's seats has the weight that its owners give.
+func (s spelling) claimed(r Route, seats []seat) spelling {
+	for _, own := range seats {
+		if key := own.destination.Key(); own.index >= 0 && isStranger(s[key]) {
+			s = maps.Clone(s)
+			s[key] = r.Entries[own.index].Weight
+		}
+	}
+	return s
+}
+
 // sanitize makes weights unknown that no list of destinations can have given.
 func (s spelling) sanitize() {
 	for key, weight := range s {

@@ -101,7 +101,7 @@ func listed(seats []seat) string {
 
 // divide plans the weights of a route whose seats are known.
 func (p *planner) divide(r Route, seats []seat) (routePlan, error) {
-	was := p.memory.mine.was(r.Key)
+	was := p.memory.mine.was(r.Key).claimed(r, seats)
 	if was != nil && p.in.ByHash() && p.memory.mine.AtRest { // it stands as it is given, whoever gave it so since
 		was = was.refreshed(remembered(r, seats, nil))
 	}
@@ -279,7 +279,10 @@ func (p *planner) restore(plan *routePlan) {
 			restored[i].weight = weight
 		}
 	}
+	_, senseless := p.api.Effective(restored.weights(p.api))
 	switch {
+	case senseless != nil: // by what others hold now, and may give back
+		keep = keep || p.in.Alternating || p.memory.busy
 	case !p.onlyStable(restored):
 		keep = keep || p.in.Alternating
 	case p.wakesNobody(plan.form, restored):

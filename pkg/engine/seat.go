@@ -103,7 +103,9 @@ func (p *planner) made(r Route, e Entry, was spelling) bool {
 		return !listed && (e.Marked || e.Unmarkable && p.memory.mine.role(e) != roleForeign)
 	}
 	mine := p.memory.mine
-	return e.Marked && p.credible(r, e) && (mine == nil || mine.role(e) != roleForeign || p.wasUsed(e))
+	known := mine == nil || mine.role(e) != roleForeign || p.wasUsed(e) ||
+		p.in.Alternating && (p.in.Stable.Matches(e.Destination) || p.in.Canary.Matches(e.Destination))
+	return e.Marked && known && p.credible(r, e)
 }
 
 // credible reports whether a marked entry of a route must be the plugin's. Somebody else may spell what is the mark on

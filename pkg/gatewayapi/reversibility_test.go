@@ -132,3 +132,22 @@ func TestFormerCanaryOfAnotherRuleStays(t *testing.T) {
 		t.Errorf("at rest\n%s\nwant\n%s", got, want)
 	}
 }
+
+// It may become the canary there after all: then what its owners gave is what it gets back.
+func TestFormerCanaryOfAnotherRuleIsNamedAgain(t *testing.T) {
+	tcp := gatewayapi.TCPRoutes("v1alpha2")
+	applied := objects.Read(t, route("{name: one, backendRefs: [{name: web}, {name: web-canary, weight: 0}]}, "+
+		"{name: two, backendRefs: [{name: web, weight: 0}, {name: other}, {name: web-canary, weight: 0}]}"))
+	first, err := engine.MakePlan(tcp, applied, engine.Selection{Routes: &config.RouteSelector{Name: "one"}}, canary(10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	renamed := canary(10)
+	renamed.Canary = service("next")
+	once := after(t, tcp, objects.Patched(t, applied, first.Patch), renamed)
+	for _, calls := range [][]intent.Intent{{canary(10), canary(0)}, {canary(0)}} {
+		if got := after(t, tcp, once, calls...); !objects.Same(got.JSON, applied.JSON) {
+			t.Errorf("at rest\n%s\nwant\n%s", objects.YAML(got.JSON), objects.YAML(applied.JSON))
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package gloo_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -285,5 +286,48 @@ func TestRestDoesNotWaitForEver(t *testing.T) {
 	got := after(t, edited, canary(0))
 	if spec(t, got) != spec(t, want) || got.Annotations[engine.Annotation] != "" {
 		t.Errorf("got\n%s\nwant\n%s", asYAML(got.JSON), asYAML(want.JSON))
+	}
+}
+
+// While weights of others make no sense of a spelling, it is remembered for as long as they may be given back.
+func TestSpellingWaitsForOthers(t *testing.T) {
+	api := func(share int) intent.Intent {
+		in := canary(share)
+		in.Owner, in.Stable, in.Canary = "apps/api", service("api"), service("api-canary")
+		return in
+	}
+	const owners = "{ref: {name: api}, weight: 2}, {ref: {name: web}}, {ref: {name: other}, weight: %d}"
+	moved := after(t, object(t, route(fmt.Sprintf(owners, 3))), canary(10), api(50))
+	edited := fromJSON(t, []byte(strings.Replace(string(moved.JSON), `"weight":3`, `"weight":1`, 1)))
+	if same(moved.JSON, edited.JSON) {
+		t.Fatal("nothing was edited")
+	}
+	got := after(t, edited, api(0), canary(0), api(0))
+	if want := object(t, route(fmt.Sprintf(owners, 1))); !same(got.JSON, want.JSON) {
+		t.Errorf("got\n%s\nwant\n%s", asYAML(got.JSON), asYAML(want.JSON))
+	}
+}
+
+// Of two that alternate, an entry that the plugin made is known as such, also where the record is of another route alone: what
+// one call leaves, the next leaves as well.
+func TestPingPongWithRecordOfAnotherRouteAlone(t *testing.T) {
+	in := canary(0)
+	in.Alternating = true
+	o := object(t, `
+apiVersion: networking.gloo.solo.io/v2
+kind: RouteTable
+metadata:
+  name: demo
+  namespace: apps
+  annotations:
+    rollouts.argoproj.io/traffic-weights: '{"apps/web":{"roles":{"apps/web-canary":"stable"},"held":[{"was":{},"routes":["http/0/r"]}],"atRest":true}}'
+spec:
+  defaultDestination: {ref: {name: web}}
+  http: [{name: r, matchers: [{uri: {prefix: /r}}], forwardTo: {destinations: [{ref: {name: web-canary}, subset: {}, weight: 100}]}}]
+  tls: [{forwardTo: {destinations: [{ref: {name: api}, weight: 1}, {ref: {name: web-canary}}, {ref: {name: web}, subset: {}, weight: 99}]}}]
+`)
+	once := after(t, o, in)
+	if twice := after(t, once, in); !same(once.JSON, twice.JSON) {
+		t.Errorf("a second call makes\n%s\nof\n%s", asYAML(twice.JSON), asYAML(once.JSON))
 	}
 }
