@@ -84,13 +84,14 @@ type Config struct {
 	// Namespace is that of the Gateway API's routes. Default: the Rollout's.
 	Namespace string `json:"namespace,omitempty"`
 
-	// DisableInProgressLabel is taken and means nothing yet: routes get no label while a release changes them.
+	// DisableInProgressLabel says that the Gateway API's routes get no label while a release is under way. Default: false.
 	DisableInProgressLabel bool `json:"disableInProgressLabel,omitempty"`
 
-	// InProgressLabelKey is taken and means nothing yet, as disableInProgressLabel.
+	// InProgressLabelKey is the key of that label. Default: rollouts.argoproj.io/gatewayapi-canary. None of the selectors of
+	// this block may mention it.
 	InProgressLabelKey string `json:"inProgressLabelKey,omitempty"`
 
-	// InProgressLabelValue is taken and means nothing yet, as disableInProgressLabel.
+	// InProgressLabelValue is the value of that label. Default: in-progress.
 	InProgressLabelValue string `json:"inProgressLabelValue,omitempty"`
 
 	// ConfigMap is taken and means nothing: some plugins for the Gateway API kept notes there, and this one needs none.

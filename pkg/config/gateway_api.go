@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -72,6 +73,14 @@ func (c *Config) GatewayRoutes() []GatewayRoutes {
 		}
 	}
 	return kinds
+}
+
+// InProgressLabel returns the label that the Gateway API's routes carry while a release is under way; no key: they get none.
+func (c *Config) InProgressLabel() (key, value string) {
+	if c.DisableInProgressLabel || len(c.GatewayRoutes()) == 0 {
+		return "", ""
+	}
+	return cmp.Or(c.InProgressLabelKey, "rollouts.argoproj.io/gatewayapi-canary"), cmp.Or(c.InProgressLabelValue, "in-progress")
 }
 
 // validateGatewayRoutes checks the fields that concern routes of the Gateway API.

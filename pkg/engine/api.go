@@ -32,6 +32,8 @@ type API interface {
 	// MirrorPolicy returns the spec of such a policy: of the requests of routes with these labels, a percentage is sent to a
 	// destination as well.
 	MirrorPolicy(labels map[string]string, destination json.RawMessage, percentage int) (json.RawMessage, error)
+	// Labelled says whether objects carry the label of the intent while a release is under way.
+	Labelled() bool
 	// Acceptance returns what the control plane says of an object.
 	Acceptance(object json.RawMessage) (Acceptance, error)
 	Arithmetic

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -24,6 +26,30 @@ func pointer(keys ...string) string {
 		b.WriteString(escape.Replace(key))
 	}
 	return b.String()
+}
+
+// mapPatch returns what makes the map of texts at a path, which is not there where it is empty, be as it is wanted.
+func mapPatch(observed, wanted map[string]string, path ...string) []Operation {
+	switch {
+	case maps.Equal(observed, wanted):
+		return nil
+	case len(wanted) == 0:
+		return []Operation{{Op: "remove", Path: pointer(path...)}}
+	case len(observed) == 0:
+		return []Operation{{Op: "add", Path: pointer(path...), Value: wanted}}
+	}
+	var patch []Operation
+	for _, key := range slices.Sorted(maps.Keys(wanted)) {
+		if value, found := observed[key]; !found || value != wanted[key] {
+			patch = append(patch, Operation{Op: "add", Path: pointer(append(path, key)...), Value: wanted[key]})
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(observed)) {
+		if _, left := wanted[key]; !left {
+			patch = append(patch, Operation{Op: "remove", Path: pointer(append(path, key)...)})
+		}
+	}
+	return patch
 }
 
 // at returns the pointer of the element with this index in the list at path.

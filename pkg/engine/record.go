@@ -6,6 +6,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
 )
 
 // Annotation is where an object remembers what Rollouts own on it: a JSON object with one record per owner. It is there
@@ -29,10 +31,17 @@ type record struct {
 	Managed bool `json:"managed,omitempty"`
 	// Mirrored says that there may be policies of the Rollout beside the object.
 	Mirrored bool `json:"mirrored,omitempty"`
+	// Label is the one that the plugin gave the object for this Rollout, among others, and that was not there before.
+	Label intent.Label `json:"label,omitzero"`
 }
 
+// isUnderWay reports whether the Rollout has a release under way on the object's routes.
+func (r *record) isUnderWay() bool { return len(r.Held) > 0 && !r.AtRest || r.Managed }
+
 // isEmpty reports whether there is nothing to remember.
-func (r *record) isEmpty() bool { return len(r.Held) == 0 && !r.Managed && !r.Mirrored }
+func (r *record) isEmpty() bool {
+	return len(r.Held) == 0 && !r.Managed && !r.Mirrored && r.Label == intent.Label{}
+}
 
 // held are routes whose destinations were given alike before the first change.
 type held struct {
@@ -124,6 +133,11 @@ func equalWeight(a, b *int) bool { return (a == nil) == (b == nil) && (a == nil 
 type memory struct {
 	// mine is the owner's record of weights, nil if there is none.
 	mine *record
+	// known says that there is a record of the owner.
+	known bool
+	// label is the one that the owner holds, and labels are those of the others.
+	label  intent.Label
+	labels []intent.Label
 	// managed says that the owner has managed routes on the object, and mirrored that it may have policies beside it.
 	managed, mirrored bool
 	// holders says which other owner holds a destination on a route, by their keys.
@@ -158,7 +172,8 @@ func recall(annotations map[string]string, owner string) memory {
 				slices.Sort(h.Routes)
 				h.Was.sanitize()
 			}
-			if m.managed, m.mirrored = r.Managed, r.Mirrored; len(r.Held) > 0 {
+			m.known, m.label, m.managed, m.mirrored = true, r.Label, r.Managed, r.Mirrored
+			if len(r.Held) > 0 {
 				m.mine = r
 			}
 			delete(m.others, other)
@@ -166,6 +181,9 @@ func recall(annotations map[string]string, owner string) memory {
 		}
 		m.busy = m.busy || len(r.Held) > 0 && !r.AtRest
 		m.holds(other, r)
+		if r.Label != (intent.Label{}) {
+			m.labels = append(m.labels, r.Label)
+		}
 	}
 	return m
 }
@@ -206,23 +224,10 @@ func (m memory) patch(observed map[string]string, owner string, mine record) ([]
 	if len(text) > maxAnnotation {
 		return nil, fmt.Errorf("to remember what is changed takes %d bytes, more than an annotation may have (%d); narrow routeSelector or split the table", len(text), maxAnnotation)
 	}
-	return annotationPatch(observed, text), nil
-}
-
-// annotationPatch returns what makes the annotation be text, or be gone if text is empty.
-func annotationPatch(observed map[string]string, text string) []Operation {
-	path := pointer("metadata", "annotations", Annotation)
-	current, found := observed[Annotation]
-	switch {
-	case text == current && found == (text != ""):
-		return nil
-	case text == "" && len(observed) == 1:
-		return []Operation{{Op: "remove", Path: pointer("metadata", "annotations")}}
-	case text == "":
-		return []Operation{{Op: "remove", Path: path}}
-	case len(observed) == 0:
-		return []Operation{{Op: "add", Path: pointer("metadata", "annotations"), Value: map[string]any{Annotation: text}}}
-	default:
-		return []Operation{{Op: "add", Path: path, Value: text}}
+	wanted := map[string]string{}
+	maps.Copy(wanted, observed)
+	if delete(wanted, Annotation); text != "" {
+		wanted[Annotation] = text
 	}
+	return mapPatch(observed, wanted, "metadata", "annotations"), nil
 }

@@ -60,6 +60,9 @@ func (a Routes) Resource() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: group, Version: a.version, Resource: a.resource}
 }
 
+// Labelled says that routes carry a label while a release is under way.
+func (Routes) Labelled() bool { return true }
+
 // Policies returns none: a route mirrors by its own filters.
 func (Routes) Policies() engine.PolicyKind { return engine.PolicyKind{} }
 

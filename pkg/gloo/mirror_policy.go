@@ -8,6 +8,9 @@ import (
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
 )
 
+// Labelled says that tables carry no label while a release is under way.
+func (RouteTables) Labelled() bool { return false }
+
 // Policies returns trafficcontrol.policy.gloo.solo.io/v2 MirrorPolicy.
 func (RouteTables) Policies() engine.PolicyKind {
 	return engine.PolicyKind{

@@ -38,6 +38,8 @@ type Intent struct {
 	Experiments []Experiment
 	// Managed are the managed routes that should exist, in the order of their precedence.
 	Managed []ManagedRoute
+	// Label is the one that objects carry while the Rollout is under way, if their routing API has them carry one.
+	Label Label
 	// MayMirror says that some step of the Rollout, past or to come, mirrors traffic.
 	MayMirror bool
 	// KeepWeights says that the call is about managed routes alone.
@@ -71,6 +73,9 @@ func (in Intent) StableShare() int {
 
 // AtRest reports whether all traffic belongs to stable: before, after and between releases.
 func (in Intent) AtRest() bool { return in.CanaryShare == 0 && len(in.Experiments) == 0 }
+
+// UnderWay reports whether the Rollout wants anything of its routes that it does not want at rest.
+func (in Intent) UnderWay() bool { return !in.AtRest() || len(in.Managed) > 0 }
 
 // ByHash reports whether stable and canary are told apart by their pods' hash.
 func (in Intent) ByHash() bool { return in.Stable.HashLabel != "" }
@@ -149,6 +154,7 @@ func Of(ro *v1alpha1.Rollout, c *config.Config, bounds Bounds, weight int32, add
 	if len(faults) > 0 {
 		return Intent{}, errors.New(strings.Join(faults, "; "))
 	}
+	in.Label.Key, in.Label.Value = c.InProgressLabel()
 	in.Managed, in.MayMirror, in.Used = managed, MayMirror(ro), used(ro, in)
 	return in, nil
 }

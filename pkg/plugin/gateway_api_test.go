@@ -122,6 +122,12 @@ func TestTargets(t *testing.T) {
 		{"routes by label", "tlsRouteSelector: {matchLabels: {app: demo}}", "TLSRoute apps app=demo"},
 		{"all together", "routeTableSelector: {labels: {app: demo}}\nhttpRoute: a\ntcpRoute: b\ntcpRouteSelector: {matchLabels: {app: demo}}",
 			"RouteTable apps app=demo; HTTPRoute apps a; TCPRoute apps b; TCPRoute apps app=demo"},
+		{"routes by the label that shows a release", "httpRouteSelector: {matchExpressions: [{key: rollouts.argoproj.io/gatewayapi-canary, operator: DoesNotExist}]}",
+			"httpRouteSelector: it selects by label rollouts.argoproj.io/gatewayapi-canary, which comes and goes with each release; select by another, or set inProgressLabelKey or disableInProgressLabel"},
+		{"by that label's key of the block", "tcpRouteSelector: {matchLabels: {app: demo}}\ninProgressLabelKey: app",
+			"tcpRouteSelector: it selects by label app, which comes and goes with each release; select by another, or set inProgressLabelKey or disableInProgressLabel"},
+		{"by a label that releases do not touch", "httpRouteSelector: {matchLabels: {rollouts.argoproj.io/gatewayapi-canary: x}}\ndisableInProgressLabel: true",
+			"HTTPRoute apps rollouts.argoproj.io/gatewayapi-canary=x"},
 		{"a route where it may not be", "httpRoute: a\nnamespace: other",
 			"namespace: namespace other is not among those that the plugin's flag --route-namespaces allows (apps, shared)"},
 	} {
@@ -175,6 +181,32 @@ func TestTablesAndRoutesMoveTogether(t *testing.T) {
 		if got := objects.Spec(t, c.Objects[i]); got != want {
 			t.Errorf("at rest\n%s\nwant\n%s", got, want)
 		}
+	}
+}
+
+// The label is on routes of the Gateway API alone, by the block's words, and comes with the weights in one patch.
+func TestLabelShowsARelease(t *testing.T) {
+	for _, tt := range []struct{ name, block, want string }{
+		{"by default", "", "map[rollouts.argoproj.io/gatewayapi-canary:in-progress]"},
+		{"another one", "inProgressLabelKey: canary\ninProgressLabelValue: busy", "map[canary:busy]"},
+		{"none", "disableInProgressLabel: true", "map[]"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := newBoth(t)
+			r, ro := c.restart(), rollout(t, "solo-io/glooplatform", onTable+onRoute+tt.block)
+			for _, step := range []struct {
+				weight int32
+				want   string
+			}{{10, tt.want}, {0, "map[]"}} {
+				before := c.Writes
+				if err := r.SetWeight(ro, step.weight, nil); err.HasError() {
+					t.Fatal(err)
+				}
+				if got := fmt.Sprint(c.Objects[1].Labels); got != step.want || len(c.Objects[0].Labels) > 0 || c.Writes-before != 2 {
+					t.Errorf("at %d: labels %s and, of the table, %v by %d writes; want %s", step.weight, got, c.Objects[0].Labels, c.Writes-before, step.want)
+				}
+			}
+		})
 	}
 }
 

@@ -63,6 +63,10 @@ func (o Options) Targets(ro *v1alpha1.Rollout, block *config.Config) ([]engine.T
 		if err != nil {
 			return nil, err
 		}
+		if key, _ := block.InProgressLabel(); mentions(kind.Selector, key) {
+			return nil, fmt.Errorf("%s: it selects by label %s, which comes and goes with each release; select by another, or set inProgressLabelKey or disableInProgressLabel",
+				kind.Field, key)
+		}
 		targets = append(targets, engine.Target{API: api, Namespace: namespace, Selector: byLabel})
 	}
 	return targets, nil
@@ -88,4 +92,10 @@ func selector(field string, given *metav1.LabelSelector) (labels.Selector, error
 		return nil, fmt.Errorf("%s: %w", field, err)
 	}
 	return s, nil
+}
+
+// mentions reports whether what a selector matches may depend on the label with a key.
+func mentions(s *metav1.LabelSelector, key string) bool {
+	_, found := s.MatchLabels[key]
+	return found || slices.ContainsFunc(s.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool { return r.Key == key })
 }

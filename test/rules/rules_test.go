@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -42,6 +43,8 @@ type rolloutModel struct {
 	renamed   bool // canaryService was renamed
 	rested    bool
 	lastShare int
+	// label is the one by which it shows that it is under way, and shows the one that it shows on the object.
+	label, shows intent.Label
 	// last are the destinations beside stable that the last call gave a weight, as the Rollout's status keeps them.
 	last []string
 }
@@ -63,7 +66,7 @@ func (w *world) all() []string {
 func (ro *rolloutModel) intent(share, experimentShare int) intent.Intent {
 	in := intent.Intent{
 		Owner: "apps/" + ro.name, Namespace: "apps", Stable: service(ro.name), Canary: service(ro.name + "-canary"),
-		CanaryShare: share, MaxShare: 100,
+		CanaryShare: share, MaxShare: 100, Label: ro.label,
 	}
 	if ro.renamed {
 		in.Canary = service(ro.name + "-canary2")
@@ -85,6 +88,9 @@ func (ro *rolloutModel) intent(share, experimentShare int) intent.Intent {
 func drawWorld(t *rapid.T, d driver) *world {
 	pingPong := rapid.IntRange(0, 3).Draw(t, "pingPong") == 0
 	w := &world{driver: d, rollouts: []*rolloutModel{{name: "web", pingPong: pingPong, ping: true, rested: true}, {name: "api", rested: true}}}
+	for _, ro := range w.rollouts {
+		ro.label = drawLabel(t)
+	}
 	tree := map[string]any{"metadata": map[string]any{"namespace": "apps", "name": "demo"}, "spec": d.draw(t)}
 	w.live, w.mine = objects.OfTree(t, tree), objects.OfTree(t, tree)
 	return w
@@ -111,6 +117,7 @@ func (w *world) call(t *rapid.T, ro *rolloutModel, share, experimentShare int) (
 	}
 	w.checkShares(t, ro, after, in, selection)
 	w.checkIsolation(t, ro, after)
+	w.checkLabels(t, ro, after, in, !selection.None)
 	w.live, ro.rested, ro.lastShare, ro.last = after, in.AtRest(), share, nil
 	if share > 0 {
 		ro.last = append(ro.last, in.Canary.Name)
@@ -266,6 +273,9 @@ func (w *world) finish(t *rapid.T) {
 		}
 		return
 	}
+	if left := w.ownersLabels(w.live); !maps.Equal(left, w.ownersLabels(w.mine)) {
+		t.Fatalf("reversibility: labels are %v where the owners have %v\n%s", left, w.mine.Labels, objects.YAML(w.live.JSON))
+	}
 	live, mine := w.routes(t, w.live), w.routes(t, w.mine)
 	for n, r := range live {
 		w.checkRestored(t, r, mine[n])
@@ -375,6 +385,10 @@ func TestRules(t *testing.T) {
 					w.broken = true
 					w.edit(t, func(spec map[string]any) { w.addToWeight(spec, "other", by) })
 				},
+				"another label is to show a release": func(t *rapid.T) { pick(t).label = drawLabel(t) },
+				"somebody sets or removes a label": func(t *rapid.T) {
+					w.setLabel(t, rapid.SampledFrom([]string{labelKey, otherLabelKey, "app"}).Draw(t, "key"), rapid.SampledFrom([]string{"", "x", "y"}).Draw(t, "value"))
+				},
 				"the annotation is lost": func(t *rapid.T) { w.loseAnnotation(t) },
 			})
 			w.finish(t)
@@ -408,6 +422,7 @@ func (w *world) foreignPart(t *rapid.T, o engine.Object, own []string) []byte {
 			delete(meta, "annotations")
 		}
 	}
+	dropProgress(meta)
 	w.eachList(tree["spec"].(map[string]any), func(holder map[string]any, field string) {
 		list, _ := holder[field].([]any)
 		kept := []any{}
