@@ -99,6 +99,7 @@ func asked(options plugin.Options, connect func() (kube.Clusters, error)) cli.Pl
 		Bounds:     options.Bounds,
 		Connect:    connect,
 		Targets:    options.Targets,
+		APIs:       plugin.APIs(),
 		Router:     router,
 		Given:      given,
 		Registered: registered,

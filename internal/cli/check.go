@@ -53,7 +53,7 @@ func runCheck(c *cobra.Command, plugin Plugin, options check.Options, output str
 		return no{err}
 	}
 	clusters := check.Clusters{Tables: connected.Client, Controller: connected.Controller, Apart: connected.Client != connected.Controller}
-	options.Names, options.Given, options.Registered, options.Self = plugin.Names, plugin.Given, plugin.Registered, self()
+	options.Names, options.Given, options.Registered, options.Self, options.APIs = plugin.Names, plugin.Given, plugin.Registered, self(), plugin.APIs
 	report := check.Run(c.Context(), clusters, options)
 	if output == "json" {
 		err = report.PrintJSON(c.OutOrStdout())

@@ -18,6 +18,7 @@ import (
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/internal/check"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/internal/preview"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/internal/restore"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
@@ -34,6 +35,8 @@ type Plugin struct {
 	Bounds intent.Bounds
 	// Targets returns the objects that a Rollout's block selects.
 	Targets func(*v1alpha1.Rollout, *config.Config) ([]engine.Target, error)
+	// APIs are all routing APIs of whose objects a Rollout may select some.
+	APIs []engine.API
 	// Connect returns clients of the clusters that the flags name. Nothing is sent yet.
 	Connect func() (kube.Clusters, error)
 	// Given are the plugin under each of Names, and Registered returns it as the controller starts it by an entry with this name and these args.
@@ -61,7 +64,7 @@ rest. Nothing is written. A step that the plugin would refuse shows its error.
 
 The exit code is 0 if every step would be done; 1 if one would be refused, or the question cannot be answered; 2 if the command
 was not understood.`,
-		Example: `  # from files: the Rollout, its RouteTables and, to have them checked, its Services
+		Example: `  # from files: the Rollout, its RouteTables or HTTPRoutes and, to have them checked, its Services
   rollouts-plugin-trafficrouter-glooplatform preview -f examples/
 
   # from the cluster, as differences from step to step
@@ -76,9 +79,9 @@ was not understood.`,
 			return runPreview(c, plugin(), flags, name)
 		},
 	}
-	c.Flags().StringSliceVarP(&flags.files, "filename", "f", nil, "files or folders with the Rollout, its RouteTables and Services; - for stdin (default: the cluster)")
+	c.Flags().StringSliceVarP(&flags.files, "filename", "f", nil, "files or folders with the Rollout, its RouteTables or other routes and Services; - for stdin (default: the cluster)")
 	c.Flags().StringVarP(&flags.namespace, "namespace", "n", "default", "namespace of the Rollout, and of objects in files that name none")
-	addOutput(c, &flags.output, []string{"table", "json", "yaml", "diff"}, "yaml shows the tables after each step, diff what changes between steps")
+	addOutput(c, &flags.output, []string{"table", "json", "yaml", "diff"}, "yaml shows the objects after each step, diff what changes between steps")
 	return c
 }
 
@@ -88,11 +91,13 @@ func runPreview(c *cobra.Command, plugin Plugin, flags previewFlags, name string
 		return no{err}
 	}
 	cluster := preview.NewCluster(source)
-	moments, err := preview.Play(c.Context(), plugin.Router(cluster), cluster, ro)
+	// what cannot be understood, the plugin refuses at the first moment
+	_, _, targets, _ := restore.Plugin{Names: plugin.Names, Bounds: plugin.Bounds, Targets: plugin.Targets}.Understand(ro)
+	moments, err := preview.Play(c.Context(), plugin.Router(cluster), cluster, ro, targets)
 	if err != nil {
 		return no{err}
 	}
-	report := preview.NewReport(moments, plugin.Names, plugin.Bounds)
+	report := preview.NewReport(moments, plugin.Names, plugin.Bounds, targets)
 	if files, isFiles := source.(*preview.Files); isFiles && files.AssumesServices() {
 		report.Notes = append(report.Notes, "no Services were given, so all are taken to exist")
 	}

@@ -33,7 +33,10 @@ type Files struct {
 var _ Source = &Files{}
 
 // resources are where the kinds that matter are kept; others are passed over.
-var resources = map[string]string{"RouteTable": "routetables", "MirrorPolicy": "mirrorpolicies"}
+var resources = map[string]string{
+	"RouteTable": "routetables", "MirrorPolicy": "mirrorpolicies",
+	"HTTPRoute": "httproutes", "GRPCRoute": "grpcroutes", "TCPRoute": "tcproutes", "TLSRoute": "tlsroutes",
+}
 
 // Read adds the objects of a YAML or JSON stream. Its error says which document it is about.
 func (f *Files) Read(name string, stream io.Reader) error {

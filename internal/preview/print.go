@@ -5,26 +5,25 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/aymanbagabas/go-udiff"
 	"sigs.k8s.io/yaml"
-
-	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
 )
 
 // PrintTable writes a report for a person.
 func (r Report) PrintTable(w io.Writer) error {
 	fmt.Fprintf(w, "Rollout %s, block %s\n", r.Rollout, r.Block)
-	for _, table := range r.tables() {
-		fmt.Fprintf(w, "\nRouteTable %s\n", table)
+	for _, object := range r.objects() {
+		fmt.Fprintf(w, "\n%s\n", object)
 		tab := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 		fmt.Fprintln(tab, "STEP\tROUTE\tDESTINATIONS")
 		for _, step := range r.Steps {
 			title := step.title()
 			for _, route := range step.Routes {
-				if route.Table == table {
+				if route.Object == object {
 					fmt.Fprintf(tab, "%s\t%s\t%s\n", title, route.Route, route)
 					title = ""
 				}
@@ -50,15 +49,15 @@ func printList(w io.Writer, title string, lines []string) {
 	}
 }
 
-// tables returns the names of the tables that the release moves, in the order of their first route.
-func (r Report) tables() []string {
+// objects returns the names of the objects that the release moves, in the order of their first route.
+func (r Report) objects() []string {
 	var names []string
 	seen := map[string]bool{}
 	for _, step := range r.Steps {
 		for _, route := range step.Routes {
-			if !seen[route.Table] {
-				seen[route.Table] = true
-				names = append(names, route.Table)
+			if !seen[route.Object] {
+				seen[route.Object] = true
+				names = append(names, route.Object)
 			}
 		}
 	}
@@ -92,7 +91,7 @@ func (r Report) PrintJSON(w io.Writer) error {
 	return encoder.Encode(r)
 }
 
-// PrintYAML writes the tables and policies of every moment, each moment under a comment that names it.
+// PrintYAML writes the objects and policies of every moment, each moment under a comment that names it.
 func PrintYAML(w io.Writer, moments []Moment) error {
 	for _, m := range moments {
 		text, err := m.yaml()
@@ -122,17 +121,19 @@ func PrintDiff(w io.Writer, moments []Moment) error {
 
 func (m Moment) title() string { return Step{Step: m.Step, Name: m.Name}.title() }
 
-// yaml returns the moment's tables and policies, each after a line of three dashes.
+// yaml returns the moment's objects and policies, each after a line of three dashes.
 func (m Moment) yaml() (string, error) {
 	b := &strings.Builder{}
-	for _, objects := range [][]engine.Object{m.Tables, m.Policies} {
-		for _, o := range objects {
-			text, err := YAML(o.JSON)
-			if err != nil {
-				return "", err
-			}
-			fmt.Fprintf(b, "---\n%s", text)
+	objects := slices.Clone(m.Policies)
+	for i, o := range m.Objects {
+		objects = slices.Insert(objects, i, o.Object)
+	}
+	for _, o := range objects {
+		text, err := YAML(o.JSON)
+		if err != nil {
+			return "", err
 		}
+		fmt.Fprintf(b, "---\n%s", text)
 	}
 	return b.String(), nil
 }

@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
-	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/gloo"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
 )
 
@@ -33,9 +32,20 @@ type Moment struct {
 	Rollout *v1alpha1.Rollout
 	// Error is the plugin's, with which the release stays where it is. Empty: there is none.
 	Error string
-	// Tables are all RouteTables afterwards, and Policies all MirrorPolicies, each in the source's order.
-	Tables, Policies []engine.Object
+	// Objects are all of the routing APIs of which the block selects some, afterwards, and Policies those beside them, each in the
+	// source's order.
+	Objects  []Object
+	Policies []engine.Object
 }
+
+// Object is one of a routing API.
+type Object struct {
+	API engine.API
+	engine.Object
+}
+
+// String names the object as errors do.
+func (o Object) String() string { return o.API.Kind() + " " + o.Namespace + "/" + o.Name }
 
 // The hashes of a preview's two versions of pods.
 const (
@@ -44,12 +54,13 @@ const (
 )
 
 // Play lets the plugin release a new version of ro, step by step, as the controller would: at rest, each step, all traffic on
-// the canary, and at rest again with that as stable. It ends early where the plugin refuses.
-func Play(ctx context.Context, router rpc.TrafficRouterPlugin, cluster *Cluster, ro *v1alpha1.Rollout) ([]Moment, error) {
+// the canary, and at rest again with that as stable. It ends early where the plugin refuses. The targets are the objects that the
+// Rollout's block selects.
+func Play(ctx context.Context, router rpc.TrafficRouterPlugin, cluster *Cluster, ro *v1alpha1.Rollout, targets []engine.Target) ([]Moment, error) {
 	if ro.Spec.Strategy.Canary == nil {
 		return nil, fmt.Errorf("Rollout %s/%s has no spec.strategy.canary; traffic is moved for canary Rollouts only", ro.Namespace, ro.Name)
 	}
-	p := &play{ctx: ctx, router: router, cluster: cluster, ro: ro.DeepCopy()}
+	p := &play{ctx: ctx, router: router, cluster: cluster, ro: ro.DeepCopy(), apis: APIs(targets)}
 	p.begin()
 	p.moment(0, "at rest", 0, nil)
 	p.ro.Status.CurrentPodHash = newVersion
@@ -72,6 +83,7 @@ type play struct {
 	router  rpc.TrafficRouterPlugin
 	cluster *Cluster
 	ro      *v1alpha1.Rollout
+	apis    []engine.API
 	moments []Moment
 	refused bool
 	err     error
@@ -122,18 +134,47 @@ func (p *play) moment(number int, name string, weight int, step *v1alpha1.Canary
 	}
 	m.Error = p.reconcile(m.Rollout, int32(weight), additional, step)
 	p.refused = m.Error != ""
-	everything := labels.Everything()
-	if m.Tables, p.err = p.cluster.List(p.ctx, gloo.RouteTables{}.Resource(), "", everything); p.err != nil {
+	if p.err = p.look(&m); p.err != nil {
 		return
-	}
-	if intent.MayMirror(p.ro) {
-		m.Policies, p.err = p.cluster.List(p.ctx, gloo.RouteTables{}.Policies().Resource, "", everything)
 	}
 	p.moments = append(p.moments, m)
 	p.ro.Status.Canary.Weights = &v1alpha1.TrafficWeights{
 		Canary:     v1alpha1.WeightDestination{Weight: int32(weight), ServiceName: p.ro.Spec.Strategy.Canary.CanaryService, PodTemplateHash: newVersion},
 		Additional: additional,
 	}
+}
+
+// look notes the objects as they are.
+func (p *play) look(m *Moment) error {
+	for _, api := range p.apis {
+		objects, err := p.cluster.List(p.ctx, api.Resource(), "", labels.Everything())
+		if err != nil {
+			return fmt.Errorf("%ss: %w", api.Kind(), err)
+		}
+		for _, o := range objects {
+			m.Objects = append(m.Objects, Object{api, o})
+		}
+		if api.Policies().Kind == "" || !intent.MayMirror(p.ro) {
+			continue
+		}
+		policies, err := p.cluster.List(p.ctx, api.Policies().Resource, "", labels.Everything())
+		if err != nil {
+			return fmt.Errorf("%s: %w", api.Policies().Kind, err)
+		}
+		m.Policies = append(m.Policies, policies...)
+	}
+	return nil
+}
+
+// APIs returns the routing APIs of the targets, each once.
+func APIs(targets []engine.Target) []engine.API {
+	var apis []engine.API
+	for _, t := range targets {
+		if !slices.Contains(apis, t.API) {
+			apis = append(apis, t.API)
+		}
+	}
+	return apis
 }
 
 // reconcile makes the controller's calls in its order, and returns the first error.

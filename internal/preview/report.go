@@ -8,11 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
-	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/gloo"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
 )
 
@@ -22,7 +19,7 @@ type Report struct {
 	Rollout string `json:"rollout"`
 	Block   string `json:"block,omitempty"`
 	Steps   []Step `json:"steps"`
-	// NotMoved are routes to the Rollout's destinations that stay as they are, and tables that are passed over.
+	// NotMoved are routes to the Rollout's destinations that stay as they are, and objects that are passed over.
 	NotMoved []string `json:"notMoved,omitempty"`
 	Notes    []string `json:"notes,omitempty"`
 }
@@ -38,8 +35,9 @@ type Step struct {
 
 // Route is a route that the release moves or adds.
 type Route struct {
-	Table string `json:"table"`
-	Route string `json:"route"`
+	// Object is the one that it is of, with its kind: "RouteTable gloo-mesh/default".
+	Object string `json:"object"`
+	Route  string `json:"route"`
 	// Managed says that the plugin added the route.
 	Managed      bool    `json:"managed,omitempty"`
 	Destinations []Share `json:"destinations"`
@@ -58,8 +56,8 @@ func (r Report) Refused() bool {
 	return slices.ContainsFunc(r.Steps, func(s Step) bool { return s.Error != "" })
 }
 
-// NewReport describes the moments of a release of a Rollout, whose block stands under one of the names.
-func NewReport(moments []Moment, names []string, bounds intent.Bounds) Report {
+// NewReport describes the moments of a release of a Rollout, whose block stands under one of the names and selects the targets.
+func NewReport(moments []Moment, names []string, bounds intent.Bounds, targets []engine.Target) Report {
 	ro := moments[0].Rollout
 	report := Report{Rollout: ro.Namespace + "/" + ro.Name}
 	block, c, err := config.Of(ro, names...)
@@ -70,9 +68,9 @@ func NewReport(moments []Moment, names []string, bounds intent.Bounds) Report {
 	moved := movedRoutes(moments)
 	for _, m := range moments {
 		step := Step{Step: m.Step, Name: m.Name, Error: m.Error}
-		eachRoute(m, func(table string, r engine.Route) {
-			if r.Owner != "" || moved[table+r.Key] {
-				step.Routes = append(step.Routes, describe(table, r))
+		eachRoute(m, func(o Object, r engine.Route) {
+			if r.Owner != "" || moved[routeKey(o, r)] {
+				step.Routes = append(step.Routes, describe(o, r))
 			}
 		})
 		report.Steps = append(report.Steps, step)
@@ -85,20 +83,23 @@ func NewReport(moments []Moment, names []string, bounds intent.Bounds) Report {
 			report.Notes = append(report.Notes, roundings(m, c, bounds, moved)...)
 		}
 	}
-	report.NotMoved = notMoved(moments[0], c, bounds, moved)
+	report.NotMoved = notMoved(moments[0], c, bounds, targets, moved)
 	return report
 }
 
-// eachRoute calls do with every route of every table at a moment. Tables that cannot be read have none: the plugin's error
+// routeKey identifies a route among those of all objects.
+func routeKey(o Object, r engine.Route) string { return o.String() + r.Key }
+
+// eachRoute calls do with every route of every object at a moment. Objects that cannot be read have none: the plugin's error
 // says why.
-func eachRoute(m Moment, do func(table string, r engine.Route)) {
-	for _, o := range m.Tables {
-		routes, err := gloo.RouteTables{}.Routes(o.JSON)
+func eachRoute(m Moment, do func(o Object, r engine.Route)) {
+	for _, o := range m.Objects {
+		routes, err := o.API.Routes(o.JSON)
 		if err != nil {
 			continue
 		}
 		for _, r := range routes {
-			do(o.Namespace+"/"+o.Name, r)
+			do(o, r)
 		}
 	}
 }
@@ -108,12 +109,12 @@ func movedRoutes(moments []Moment) map[string]bool {
 	first, moved := map[string]string{}, map[string]bool{}
 	for _, m := range moments {
 		managed := false
-		eachRoute(m, func(table string, r engine.Route) {
+		eachRoute(m, func(o Object, r engine.Route) {
 			if r.Owner != "" {
 				managed = true
 				return
 			}
-			key, now := table+r.Key, fmt.Sprint(shares(r))
+			key, now := routeKey(o, r), fmt.Sprint(shares(o.API, r))
 			before, seen := first[key]
 			if !seen {
 				first[key] = now
@@ -125,13 +126,13 @@ func movedRoutes(moments []Moment) map[string]bool {
 	return moved
 }
 
-func describe(table string, r engine.Route) Route {
-	return Route{Table: table, Route: r.Place, Managed: r.Owner != "", Destinations: shares(r), Mirrors: r.Labels[engine.MirrorLabel]}
+func describe(o Object, r engine.Route) Route {
+	return Route{Object: o.String(), Route: r.Place, Managed: r.Owner != "", Destinations: shares(o.API, r), Mirrors: r.Labels[engine.MirrorLabel]}
 }
 
-func shares(r engine.Route) []Share {
+func shares(a engine.Arithmetic, r engine.Route) []Share {
 	all := []Share{}
-	got := effective(r)
+	got := effective(a, r)
 	for i, e := range r.Entries {
 		all = append(all, Share{Destination: short(e.Destination), Percent: math.Round(got[i]*10) / 10})
 	}
@@ -139,19 +140,29 @@ func shares(r engine.Route) []Share {
 }
 
 // effective returns the percent that each entry of a route gets; of weights that make no sense, what each gives.
-func effective(r engine.Route) []float64 {
+func effective(a engine.Arithmetic, r engine.Route) []float64 {
 	weights := make([]int, len(r.Entries))
 	given := make([]float64, len(r.Entries))
 	for i, e := range r.Entries {
-		if e.Weight != nil {
+		if weights[i] = a.Unset(); e.Weight != nil {
 			weights[i] = *e.Weight
 		}
 		given[i] = float64(weights[i])
 	}
-	if got, err := (gloo.RouteTables{}).Effective(weights); err == nil {
-		return got
+	got, err := a.Effective(weights)
+	if err != nil {
+		return given
 	}
-	return given
+	all := 0.0
+	for _, part := range got {
+		all += part
+	}
+	for i := range got {
+		if all > 0 {
+			got[i] *= 100 / all
+		}
+	}
+	return got
 }
 
 // short names a destination as far as it differs from others on a route.
@@ -181,12 +192,12 @@ func roundings(m Moment, c *config.Config, bounds intent.Bounds, moved map[strin
 	}
 	in = in.WithHashes(intent.StatusHashes(m.Rollout))
 	var notes []string
-	eachRoute(m, func(table string, r engine.Route) {
-		if r.Owner != "" || !moved[table+r.Key] {
+	eachRoute(m, func(o Object, r engine.Route) {
+		if r.Owner != "" || !moved[routeKey(o, r)] {
 			return
 		}
 		owned, canary := 0.0, 0.0
-		for i, got := range effective(r) {
+		for i, got := range effective(o.API, r) {
 			d := r.Entries[i].Destination
 			if isCanary(in, d) {
 				canary += got
@@ -197,7 +208,7 @@ func roundings(m Moment, c *config.Config, bounds intent.Bounds, moved map[strin
 		}
 		exact := owned * float64(m.Weight) / float64(m.Max)
 		if math.Abs(exact-canary) > 0.01 {
-			notes = append(notes, fmt.Sprintf("step %d: RouteTable %s: %s: the canary gets %.4g percent, the nearest to %.4g", m.Step, table, r.Place, canary, exact))
+			notes = append(notes, fmt.Sprintf("step %d: %s: %s: the canary gets %.4g percent, the nearest to %.4g", m.Step, o, r.Place, canary, exact))
 		}
 	})
 	return notes
@@ -211,50 +222,39 @@ func isCanary(in intent.Intent, d intent.Destination) bool {
 	return in.Canary.Matches(d) && d.Subset[in.Canary.HashLabel] == in.CanaryHash
 }
 
-// notMoved names what a person might expect to move: routes that forward to stable or canary, and selected tables none of
+// notMoved names what a person might expect to move: routes that forward to stable or canary, and selected objects none of
 // whose routes does.
-func notMoved(m Moment, c *config.Config, bounds intent.Bounds, moved map[string]bool) []string {
+func notMoved(m Moment, c *config.Config, bounds intent.Bounds, targets []engine.Target, moved map[string]bool) []string {
 	in, err := intent.Of(m.Rollout, c, bounds, 0, nil)
 	if err != nil {
 		return nil
 	}
 	var left []string
 	moves := map[string]bool{}
-	eachRoute(m, func(table string, r engine.Route) {
+	eachRoute(m, func(o Object, r engine.Route) {
 		if r.Owner != "" {
 			return
 		}
-		if moved[table+r.Key] {
-			moves[table] = true
+		if moved[routeKey(o, r)] {
+			moves[o.String()] = true
 			return
 		}
 		for _, e := range r.Entries {
 			if in.Stable.Matches(e.Destination) || in.Canary.Matches(e.Destination) {
-				left = append(left, fmt.Sprintf("RouteTable %s: %s forwards to %s and is not selected", table, r.Place, e.Destination))
+				left = append(left, fmt.Sprintf("%s: %s forwards to %s and is not selected", o, r.Place, e.Destination))
 				return
 			}
 		}
 	})
-	tables, known := tablesOf(c.RouteTableSelector, m.Rollout.Namespace)
-	for _, o := range m.Tables {
-		if name := o.Namespace + "/" + o.Name; known && !moves[name] && tables.Selects(o) {
-			left = append(left, fmt.Sprintf("RouteTable %s is selected, but no route of it is moved", name))
+	for _, o := range m.Objects {
+		if !moves[o.String()] && o.selectedBy(targets) {
+			left = append(left, fmt.Sprintf("%s is selected, but no %s of it is moved", o, o.API.Words().Route))
 		}
 	}
 	return left
 }
 
-// tablesOf returns the tables that a block selects for a Rollout in a namespace; known: it selects some.
-func tablesOf(s *config.RouteTableSelector, namespace string) (tables engine.Target, known bool) {
-	if s == nil {
-		return tables, false
-	}
-	tables = engine.Target{Namespace: cmp.Or(s.Namespace, namespace), Name: s.Name}
-	given := s.LabelSelector()
-	if given == nil {
-		return tables, true
-	}
-	var err error
-	tables.Selector, err = metav1.LabelSelectorAsSelector(given)
-	return tables, err == nil
+// selectedBy reports whether the object is one of the targets.
+func (o Object) selectedBy(targets []engine.Target) bool {
+	return slices.ContainsFunc(targets, func(t engine.Target) bool { return t.API == o.API && t.Selects(o.Object) })
 }

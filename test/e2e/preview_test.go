@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/internal/preview"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/plugin"
 )
@@ -44,7 +45,15 @@ func previewed(t *testing.T, folder, rollout string) []preview.Moment {
 		if ro.Name != rollout {
 			continue
 		}
-		moments, err := preview.Play(t.Context(), router, cluster, ro)
+		_, block, err := config.Of(ro, plugin.Names...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		targets, err := plugin.Options{}.Targets(ro, block)
+		if err != nil {
+			t.Fatal(err)
+		}
+		moments, err := preview.Play(t.Context(), router, cluster, ro, targets)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,8 +75,8 @@ func (d *exampleStory) isAsPreviewed(step int) {
 			continue
 		}
 		d.compared[m] = true
-		for _, o := range m.Tables {
-			d.isForeseen(m, o, d.table(client.ObjectKey{Namespace: o.Namespace, Name: o.Name}))
+		for _, o := range m.Objects {
+			d.isForeseen(m, o.Object, d.table(client.ObjectKey{Namespace: o.Namespace, Name: o.Name}))
 		}
 		policies := d.mirrorPolicies()
 		if len(policies) != len(m.Policies) {
