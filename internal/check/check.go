@@ -43,6 +43,8 @@ type Options struct {
 	Self  Self
 	// Registered returns the plugin as an entry with this name and these args has it. It fails if the binary does not take them.
 	Registered func(name string, args []string) (Plugin, error)
+	// APIs are all routing APIs of whose objects Rollouts may select some.
+	APIs []engine.API
 }
 
 // Run looks at the clusters and reports what it found.
@@ -55,15 +57,15 @@ func Run(ctx context.Context, clusters Clusters, o Options) Report {
 	uses, useless := usesOf(rollouts, registry.plugins, registry.all)
 	d := demandsOf(uses, registry.routeNamespaces(), []string{o.Namespace})
 	findings = slices.Concat(findings,
-		kinds(ctx, clusters, d.mirrors),
-		rights(ctx, clusters, o.ControllerNamespace, o.ServiceAccount, d),
+		kinds(ctx, clusters, o.APIs, d),
+		rights(ctx, clusters, o.ControllerNamespace, o.ServiceAccount, d, d.rights(o.APIs)),
 		unread, useless)
-	all, unread := readTables(ctx, clusters.Tables, uses)
+	all, unread := readObjects(ctx, clusters.Tables, o.APIs, uses, d)
 	findings = append(findings, unread...)
 	for _, u := range uses {
 		findings = slices.Concat(findings, judgeUse(ctx, clusters.Controller, u, all), judgeFeatures(u.ro, version), leftByUse(ctx, u, all))
 	}
-	findings = append(findings, judgeTables(uses, all)...)
+	findings = append(findings, judgeObjects(uses, all)...)
 	if rollouts != nil { // else it is not known which are gone
 		findings = append(findings, leftByOthers(ctx, uses, rollouts, all, o.Namespace, registry.clusters())...)
 	}

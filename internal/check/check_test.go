@@ -20,6 +20,7 @@ import (
 // options are those of a check by the very binary that testdata/healthy.yaml registers.
 func options() check.Options {
 	return check.Options{
+		APIs:                plugin.APIs(),
 		ControllerNamespace: "argo-rollouts", ServiceAccount: "argo-rollouts",
 		Names: plugin.Names,
 		Given: []check.Plugin{as(plugin.Options{Name: plugin.Names[0]}), as(plugin.Options{Name: plugin.Names[1]})},
@@ -86,10 +87,12 @@ type row struct {
 	want    string
 }
 
-func (tt row) check(t *testing.T, options check.Options) {
+func (tt row) check(t *testing.T, options check.Options) { tt.checkIn(t, "healthy.yaml", options) }
+
+func (tt row) checkIn(t *testing.T, file string, options check.Options) {
 	t.Run(tt.name, func(t *testing.T) {
 		t.Helper()
-		c := healthy(t, tt.changes...)
+		c := in(t, file, tt.changes...)
 		if tt.edit != nil {
 			tt.edit(c)
 		}

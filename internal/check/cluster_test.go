@@ -39,13 +39,16 @@ var _ check.Cluster = &cluster{}
 
 var resources = map[string]string{
 	"ConfigMap": "configmaps", "Deployment": "deployments", "Rollout": "rollouts", "Service": "services",
-	"RouteTable": "routetables", "MirrorPolicy": "mirrorpolicies",
+	"RouteTable": "routetables", "MirrorPolicy": "mirrorpolicies", "HTTPRoute": "httproutes",
 }
 
 // healthy returns the cluster of testdata/healthy.yaml, each text of the changes replaced by the one after it.
-func healthy(t *testing.T, changes ...string) *cluster {
+func healthy(t *testing.T, changes ...string) *cluster { return in(t, "healthy.yaml", changes...) }
+
+// in returns the cluster of a file in testdata, likewise.
+func in(t *testing.T, file string, changes ...string) *cluster {
 	t.Helper()
-	text, err := os.ReadFile("testdata/healthy.yaml")
+	text, err := os.ReadFile("testdata/" + file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +110,7 @@ func (c *cluster) List(_ context.Context, resource schema.GroupVersionResource, 
 	if err := c.refuses("list", resource.Resource, namespace); err != nil {
 		return nil, err
 	}
-	if versions, named := c.versions[resource.GroupResource().String()]; named && !slices.Contains(versions, resource.Version) {
+	if versions, named := c.versions[resource.GroupResource().String()]; named && (len(versions) == 0 || resource.Version != "" && !slices.Contains(versions, resource.Version)) {
 		return nil, engine.ErrUnserved
 	}
 	var found []engine.Object

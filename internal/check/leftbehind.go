@@ -13,12 +13,11 @@ import (
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/internal/preview"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/internal/restore"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
-	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/gloo"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
 )
 
 // leftByUse says what a Rollout that uses the plugin holds and should not: anything, while it has no release under way, and
-// anything on a table that it selects no more.
+// anything on an object that it selects no more.
 func leftByUse(ctx context.Context, u use, all source) []Finding {
 	if u.fault != nil || !all.sees(u) {
 		return nil
@@ -26,9 +25,9 @@ func leftByUse(ctx context.Context, u use, all source) []Finding {
 	object := rolloutName(u.ro)
 	if restore.UnderWay(u.ro) != "" {
 		var findings []Finding
-		for _, o := range all.tables {
-			if !u.selects(o) && slices.Contains(engine.Owners(o), u.in.Owner) {
-				findings = append(findings, Finding{Warn, object, fmt.Sprintf("RouteTable %s/%s is selected no more, and holds something of it", o.Namespace, o.Name),
+		for _, o := range all.objects {
+			if !u.selects(o) && slices.Contains(engine.Owners(o.Object), u.in.Owner) {
+				findings = append(findings, Finding{Warn, object, o.String() + " is selected no more, and holds something of it",
 					"its next step puts that at rest; if it stays, " + cureOf(u.ro.Namespace, u.ro.Name)})
 			}
 		}
@@ -46,8 +45,8 @@ func leftByUse(ctx context.Context, u use, all source) []Finding {
 // one that is looked at; empty: all. Clusters are the names by which this one is known.
 func leftByOthers(ctx context.Context, uses []use, rollouts []*v1alpha1.Rollout, all source, namespace string, clusters []string) []Finding {
 	var owners []string
-	for _, o := range all.tables {
-		owners = append(owners, engine.Owners(o)...)
+	for _, o := range all.objects {
+		owners = append(owners, engine.Owners(o.Object)...)
 	}
 	slices.Sort(owners)
 	var findings []Finding
@@ -73,9 +72,13 @@ func leftByOthers(ctx context.Context, uses []use, rollouts []*v1alpha1.Rollout,
 // atRest returns what would have to be put at rest.
 func atRest(ctx context.Context, in intent.Intent, targets []engine.Target, s source) []engine.Rest {
 	e := engine.New(preview.NewCluster(s), hclog.NewNullLogger())
-	// an object for which there is no plan is spoken of by the release that is played, and by restore
-	rests, _ := e.PlanRest(ctx, gloo.RouteTables{}, in, "", targets)
-	return rests
+	var all []engine.Rest
+	for _, api := range s.apis() {
+		// an object for which there is no plan is spoken of by the release that is played, and by restore
+		rests, _ := e.PlanRest(ctx, api, in, "", targets)
+		all = append(all, rests...)
+	}
+	return all
 }
 
 // parseOwner takes the name apart by which a table remembers a Rollout.

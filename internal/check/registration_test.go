@@ -102,7 +102,7 @@ fail  CustomResourceDefinition mirrorpolicies.trafficcontrol.policy.gloo.solo.io
 		{"an older RouteTable", nil, serves("routetables.networking.gloo.solo.io", "v1", "v1beta1"), `
 fail  CustomResourceDefinition routetables.networking.gloo.solo.io: the cluster serves v1, v1beta1 of it and not v2, so no weight can be moved; install Gloo Platform here, or name the cluster of the RouteTables by --kubeconfig
 warn  RouteTables: RouteTables cannot be read: the cluster does not serve that; see what is said of custom resource definitions
-warn  Rollout apps/web: not all RouteTables that it selects can be read, so they are not looked at; ask somebody who may
+warn  Rollout apps/web: not all objects that it selects can be read, so they are not looked at; ask somebody who may
 `},
 		{"they may not be discovered", nil, func(c *cluster) { c.forbidden = []string{"discover rollouts"} }, `
 warn  CustomResourceDefinition rollouts.argoproj.io: you may not read what versions are served, so what is to be said of that is missing here; ask somebody who may

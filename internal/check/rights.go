@@ -11,15 +11,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/gloo"
 )
 
-// Right is what the plugin does with a resource. deploy/rbac grants just these.
+// Right is what the plugin does with a resource. deploy/rbac grants just those of Rights.
 type Right struct {
 	schema.GroupResource
 	// Tables says that it is done where RouteTables are; else, where Rollouts are.
 	Tables bool
 	Verbs  []Verb
+	// Folder is the one that grants it, and that with -namespaced after it namespace by namespace.
+	Folder string
 }
 
 // Verb is one thing that is done.
@@ -41,14 +44,24 @@ const (
 	mirroring // if some Rollout mirrors traffic; if none does, nobody misses it
 )
 
-// Rights are all that the plugin does in a cluster.
+// GatewayRight returns what the plugin does with a kind of the Gateway API's routes, where Rollouts select some.
+func GatewayRight(of schema.GroupResource) Right {
+	return Right{of, true, []Verb{
+		{"get", always, "no route can be read"},
+		{"list", byLabel, "routes are found by their names alone, and what a changed selection leaves behind is not found"},
+		{"watch", never, "nothing is remembered, and each call asks the API server"},
+		{"patch", always, "no weight can be moved"},
+	}, "deploy/rbac-gateway-api"}
+}
+
+// Rights are all that the plugin does in a cluster whose Rollouts select RouteTables alone.
 var Rights = []Right{
 	{gloo.RouteTables{}.Resource().GroupResource(), true, []Verb{
 		{"get", always, "no table can be read"},
 		{"list", byLabel, "tables are found by their names alone, and what a changed selection leaves behind is not found"},
 		{"watch", never, "nothing is remembered, and each call asks the API server"},
 		{"patch", always, "no weight can be moved"},
-	}},
+	}, "deploy/rbac"},
 	{gloo.RouteTables{}.Policies().Resource.GroupResource(), true, []Verb{
 		{"get", never, "a policy that somebody else changes meanwhile is not mended"},
 		{"list", mirroring, "steps setMirrorRoute fail"},
@@ -56,29 +69,55 @@ var Rights = []Right{
 		{"create", mirroring, "steps setMirrorRoute fail"},
 		{"patch", mirroring, "a mirror's percentage cannot be changed"},
 		{"delete", mirroring, "policies that mirror nothing any more are left"},
-	}},
+	}, "deploy/rbac"},
 	{schema.GroupResource{Resource: "services"}, false, []Verb{
 		{"get", always, "a canary that the table does not list gets no traffic"},
 		{"list", never, "nothing is remembered, and new weights ask the API server"},
 		{"watch", never, "nothing is remembered, and new weights ask the API server"},
-	}},
+	}, "deploy/rbac"},
 	{schema.GroupResource{Resource: "events"}, false, []Verb{
 		{"create", never, "what a step waits for is not to be seen on the Rollout"},
 		{"patch", never, "an event that comes again is not counted"},
-	}},
+	}, "deploy/rbac"},
 }
 
 // demands are what the Rollouts that use the plugin need of it, and where.
 type demands struct {
-	// tables and rollouts are the namespaces of either.
-	tables, rollouts []string
-	byLabel, mirrors bool
+	// rollouts are the namespaces of Rollouts, and objects those of the objects that they select, by resource.
+	rollouts []string
+	objects  map[string][]string
+	// byLabel are the resources of which some are selected by label.
+	byLabel map[string]bool
+	mirrors bool
+}
+
+// matters reports whether some Rollout selects objects of a routing API; RouteTables matter also where none selects any at all.
+func (d demands) matters(api engine.API) bool {
+	_, some := d.objects[api.Resource().Resource]
+	return some
+}
+
+// rights returns what has to be allowed.
+func (d demands) rights(apis []engine.API) []Right {
+	policies := gloo.RouteTables{}.Policies().Resource.GroupResource()
+	var rights []Right
+	for _, r := range Rights {
+		if !r.Tables || d.matters(gloo.RouteTables{}) || r.GroupResource == policies && d.mirrors {
+			rights = append(rights, r)
+		}
+	}
+	for _, api := range apis {
+		if api != (gloo.RouteTables{}) && d.matters(api) {
+			rights = append(rights, GatewayRight(api.Resource().GroupResource()))
+		}
+	}
+	return rights
 }
 
 // mark says how bad it is that a verb is not allowed.
 func (d demands) mark(v Verb, r Right) Mark {
 	switch {
-	case v.Needed == always, v.Needed == byLabel && d.byLabel, v.Needed == mirroring && d.mirrors:
+	case v.Needed == always, v.Needed == byLabel && d.byLabel[r.Resource], v.Needed == mirroring && d.mirrors:
 		return Fail
 	case r.Resource == gloo.RouteTables{}.Policies().Resource.Resource && !d.mirrors:
 		return Note
@@ -88,8 +127,11 @@ func (d demands) mark(v Verb, r Right) Mark {
 }
 
 func (d demands) namespaces(r Right) []string {
+	if policies := (gloo.RouteTables{}).Policies(); r.GroupResource == policies.Resource.GroupResource() {
+		return d.objects[gloo.RouteTables{}.Resource().Resource]
+	}
 	if r.Tables {
-		return d.tables
+		return d.objects[r.Resource]
 	}
 	return d.rollouts
 }
@@ -100,8 +142,8 @@ type subject struct {
 	name string
 	// may asks whether the subject may do something; namespace empty: in all namespaces.
 	may func(ctx context.Context, verb string, of schema.GroupResource, namespace string) (bool, error)
-	// grant is what to do about a right that is missing.
-	grant string
+	// grant says what to do about a right that is missing.
+	grant func(Right) string
 }
 
 // judgeRights says of each right whether a subject has it: in all namespaces or, where it does not, in those that matter.
@@ -117,7 +159,7 @@ func judgeRights(ctx context.Context, s subject, rights []Right, d demands) []Fi
 				return append(findings, unread(s.name, "what it may do", err))
 			}
 			if denied != "" {
-				missing = append(missing, Finding{d.mark(v, r), s.name, fmt.Sprintf("may not %s %s %s: %s", v.Name, r.GroupResource, denied, v.Without), s.grant})
+				missing = append(missing, Finding{d.mark(v, r), s.name, fmt.Sprintf("may not %s %s %s: %s", v.Name, r.GroupResource, denied, v.Without), s.grant(r)})
 			}
 			if granted != "" {
 				if allowed[granted] == nil {
@@ -177,8 +219,10 @@ var (
 // serviceAccount returns a service account as a subject, about whom a cluster is asked.
 func serviceAccount(cluster Cluster, namespace, name string) subject {
 	return subject{
-		name:  "ServiceAccount " + namespace + "/" + name,
-		grant: "kubectl apply -k deploy/rbac, or the role of that namespace in deploy/rbac-namespaced",
+		name: "ServiceAccount " + namespace + "/" + name,
+		grant: func(r Right) string {
+			return fmt.Sprintf("kubectl apply -k %s, or the role of that namespace in %s-namespaced", r.Folder, r.Folder)
+		},
 		may: func(ctx context.Context, verb string, of schema.GroupResource, ns string) (bool, error) {
 			return ask(ctx, cluster, accessReviews, &authorizationv1.SubjectAccessReview{
 				TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SubjectAccessReview"},
@@ -196,7 +240,7 @@ func serviceAccount(cluster Cluster, namespace, name string) subject {
 func kubeconfigUser(cluster Cluster) subject {
 	return subject{
 		name:  "User of the RouteTables' cluster",
-		grant: "grant it to the user of the kubeconfig that the plugin is given",
+		grant: func(Right) string { return "grant it to the user of the kubeconfig that the plugin is given" },
 		may: func(ctx context.Context, verb string, of schema.GroupResource, ns string) (bool, error) {
 			return ask(ctx, cluster, selfAccessReviews, &authorizationv1.SelfSubjectAccessReview{
 				TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SelfSubjectAccessReview"},
@@ -228,14 +272,14 @@ func ask(ctx context.Context, cluster Cluster, resource schema.GroupVersionResou
 }
 
 // rights says whether all is allowed that the plugin does, to whom it does it as.
-func rights(ctx context.Context, clusters Clusters, namespace, account string, d demands) []Finding {
+func rights(ctx context.Context, clusters Clusters, namespace, account string, d demands, all []Right) []Finding {
 	controller := serviceAccount(clusters.Controller, namespace, account)
 	if !clusters.Apart {
-		return judgeRights(ctx, controller, Rights, d)
+		return judgeRights(ctx, controller, all, d)
 	}
 	user := kubeconfigUser(clusters.Tables)
 	var there, here []Right
-	for _, r := range Rights {
+	for _, r := range all {
 		if r.Tables {
 			there = append(there, r)
 		} else {

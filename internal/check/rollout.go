@@ -27,15 +27,15 @@ func judgeUse(ctx context.Context, controller Cluster, u use, all source) []Find
 	}
 	services, findings := readServices(ctx, controller, u)
 	if !all.sees(u) {
-		return append(findings, Finding{Warn, object, "not all RouteTables that it selects can be read, so they are not looked at", "ask somebody who may"})
+		return append(findings, Finding{Warn, object, "not all objects that it selects can be read, so they are not looked at", "ask somebody who may"})
 	}
 	all.services = services
 	cluster := preview.NewCluster(all.narrowed(u))
-	moments, err := preview.Play(ctx, u.plugin.Router(cluster), cluster, u.ro)
+	moments, err := preview.Play(ctx, u.plugin.Router(cluster), cluster, u.ro, u.targets)
 	if err != nil {
 		return append(findings, unread(object, "what a release would do", err))
 	}
-	report := preview.NewReport(moments, []string{u.plugin.Name}, u.plugin.Bounds)
+	report := preview.NewReport(moments, []string{u.plugin.Name}, u.plugin.Bounds, u.targets)
 	for _, step := range report.Steps {
 		if step.Error != "" {
 			return append(findings, Finding{Fail, object, fmt.Sprintf("%s is refused: %s", step.Name, step.Error), ""})
@@ -58,7 +58,7 @@ func places(report preview.Report) string {
 	for _, step := range report.Steps {
 		for _, route := range step.Routes {
 			if !route.Managed {
-				texts = append(texts, "RouteTable "+route.Table+" "+route.Route)
+				texts = append(texts, route.Object+" "+route.Route)
 			}
 		}
 	}
@@ -135,8 +135,8 @@ func judgeDestinations(u use, moments []preview.Moment, services map[string]inte
 	var findings []Finding
 	seen := map[string]bool{}
 	for _, m := range moments {
-		for _, o := range m.Tables {
-			routes, err := gloo.RouteTables{}.Routes(o.JSON)
+		for _, o := range m.Objects {
+			routes, err := o.API.Routes(o.JSON)
 			if err != nil || !u.selects(o) {
 				continue // which the plugin has judged
 			}
@@ -148,7 +148,7 @@ func judgeDestinations(u use, moments []preview.Moment, services map[string]inte
 						continue
 					}
 					seen[d.String()] = true
-					place := fmt.Sprintf("RouteTable %s/%s: %s lists %s", o.Namespace, o.Name, r.Place, d)
+					place := fmt.Sprintf("%s: %s lists %s", o, r.Place, d)
 					findings = append(findings, u.judgePort(place, d, services)...)
 					findings = append(findings, u.judgeSubset(place, d, u.labelsOf(labels, isStable))...)
 				}
@@ -196,39 +196,47 @@ func (u use) judgeSubset(place string, d intent.Destination, labels map[string]s
 	return nil
 }
 
-// judgeTables says whether Gloo has accepted the tables that Rollouts select, and the policies by which the plugin mirrors
-// traffic.
-func judgeTables(uses []use, all source) []Finding {
+// judgeObjects says whether the objects are accepted that Rollouts select, and the policies by which the plugin mirrors traffic.
+func judgeObjects(uses []use, all source) []Finding {
 	var findings []Finding
-	for _, o := range all.tables {
+	for _, o := range all.objects {
 		concerned := slices.ContainsFunc(uses, func(u use) bool { return u.fault == nil && u.selects(o) })
 		if concerned {
-			findings = append(findings, judgeAcceptance(gloo.RouteTables{}.Kind(), o))
+			findings = append(findings, judgeAcceptance(o.API, o.API.Kind(), o.Object))
 		}
 	}
 	for _, policy := range all.policies {
 		if _, ours := policy.Labels[engine.OwnerLabel]; ours {
-			findings = append(findings, judgeAcceptance(gloo.RouteTables{}.Policies().Kind, policy))
+			findings = append(findings, judgeAcceptance(gloo.RouteTables{}, gloo.RouteTables{}.Policies().Kind, policy))
 		}
 	}
 	return findings
 }
 
-func judgeAcceptance(kind string, o engine.Object) Finding {
+// authority is who accepts the objects of a routing API, and what runs it.
+func authority(api engine.API) (who, runs string) {
+	if api == (gloo.RouteTables{}) {
+		return "Gloo", "Gloo's management server"
+	}
+	return "the gateway", "the gateway's controller"
+}
+
+func judgeAcceptance(api engine.API, kind string, o engine.Object) Finding {
 	object := kind + " " + o.Namespace + "/" + o.Name
-	a, err := gloo.RouteTables{}.Acceptance(o.JSON)
+	who, runs := authority(api)
+	a, err := api.Acceptance(o.JSON)
 	switch {
 	case err != nil:
 		return Finding{Fail, object, err.Error(), ""}
 	case a.State == engine.Rejected:
-		return Finding{Fail, object, fmt.Sprintf("Gloo has not accepted it: %s; %s", a.Message, a.Meanwhile), "mend what Gloo says"}
+		return Finding{Fail, object, fmt.Sprintf("%s has not accepted it: %s; %s", who, a.Message, a.Meanwhile), "mend what " + who + " says"}
 	case a.State == engine.Unreported:
-		return Finding{Warn, object, "Gloo has never said anything of it", "see whether Gloo's management server runs, and watches its namespace"}
+		return Finding{Warn, object, who + " has never said anything of it", fmt.Sprintf("see whether %s runs, and watches its namespace", runs)}
 	case a.State == engine.Pending || a.Generation < o.Generation:
-		return Finding{Warn, object, fmt.Sprintf("Gloo is not done with generation %d of it", o.Generation), "ask again; if it stays so, look at Gloo's management server"}
+		return Finding{Warn, object, fmt.Sprintf("%s is not done with generation %d of it", who, o.Generation), "ask again; if it stays so, look at " + runs}
 	case a.State == engine.AcceptedWithWarning:
-		return Finding{Warn, object, "Gloo has accepted it with a warning: " + a.Message, ""}
+		return Finding{Warn, object, who + " has accepted it with a warning: " + a.Message, ""}
 	default:
-		return Finding{OK, object, "Gloo has accepted it", ""}
+		return Finding{OK, object, who + " has accepted it", ""}
 	}
 }

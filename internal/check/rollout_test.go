@@ -88,7 +88,7 @@ warn  RouteTables: you may not read RouteTables of all namespaces, so what is to
 			c.forbidden = []string{"list routetables", "list routetables in gloo-mesh", "get routetables in gloo-mesh"}
 		}, `
 warn  RouteTables: you may not read RouteTables of all namespaces, so what is to be said of that is missing here; ask somebody who may
-warn  ` + web + `: not all RouteTables that it selects can be read, so they are not looked at; ask somebody who may
+warn  ` + web + `: not all objects that it selects can be read, so they are not looked at; ask somebody who may
 `},
 		{"Rollouts may not be read", nil, func(c *cluster) { c.forbidden = []string{"list rollouts"} }, `
 warn  Rollouts: you may not read Rollouts of all namespaces (-n names one), so what is to be said of that is missing here; ask somebody who may

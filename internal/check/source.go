@@ -17,20 +17,21 @@ import (
 
 // source is what was read and concerns one Rollout, for a release that is played on it.
 type source struct {
-	tables, policies []engine.Object
+	// objects are those of all routing APIs, and policies those beside them.
+	objects  []preview.Object
+	policies []engine.Object
 	// services are by name, those of the Rollout's namespace. Another is taken to exist: what is missing was said before.
 	services map[string]intent.Service
-	// unknown are the tables that could not be read, as Rollouts select them; allUnknown: none could.
-	unknown    map[string]bool
-	allUnknown bool
+	// unknown are the kinds of objects, and the objects as Rollouts select them, that could not be read.
+	unknown map[string]bool
 }
 
-// sees reports whether all tables that a Rollout selects could be read.
+// sees reports whether all objects that a Rollout selects could be read.
 func (s source) sees(u use) bool {
-	return !s.allUnknown && !slices.ContainsFunc(u.targets, func(t engine.Target) bool { return s.unknown[targetName(t)] })
+	return !slices.ContainsFunc(u.targets, func(t engine.Target) bool { return s.unknown[t.API.Kind()] || s.unknown[targetName(t)] })
 }
 
-func targetName(t engine.Target) string { return t.Namespace + "/" + t.Name }
+func targetName(t engine.Target) string { return t.API.Kind() + " " + t.Namespace + "/" + t.Name }
 
 var _ preview.Source = source{}
 
@@ -38,10 +39,27 @@ func (s source) of(resource schema.GroupVersionResource) []engine.Object {
 	if resource == (gloo.RouteTables{}).Policies().Resource {
 		return s.policies
 	}
-	return s.tables
+	var objects []engine.Object
+	for _, o := range s.objects {
+		if o.API.Resource() == resource {
+			objects = append(objects, o.Object)
+		}
+	}
+	return objects
 }
 
-// Get returns a table or a policy.
+// apis returns the routing APIs of the objects, each once.
+func (s source) apis() []engine.API {
+	var apis []engine.API
+	for _, o := range s.objects {
+		if !slices.Contains(apis, o.API) {
+			apis = append(apis, o.API)
+		}
+	}
+	return apis
+}
+
+// Get returns an object or a policy.
 func (s source) Get(_ context.Context, resource schema.GroupVersionResource, namespace, name string) (engine.Object, error) {
 	for _, o := range s.of(resource) {
 		if o.Namespace == namespace && o.Name == name {
@@ -51,7 +69,7 @@ func (s source) Get(_ context.Context, resource schema.GroupVersionResource, nam
 	return engine.Object{}, apierrors.NewNotFound(resource.GroupResource(), name)
 }
 
-// List returns the tables or policies that a selector matches.
+// List returns the objects or policies that a selector matches.
 func (s source) List(_ context.Context, resource schema.GroupVersionResource, namespace string, selector labels.Selector) ([]engine.Object, error) {
 	var found []engine.Object
 	for _, o := range s.of(resource) {
@@ -70,75 +88,88 @@ func (s source) Service(_ context.Context, _, name string) (intent.Service, erro
 	return intent.Service{Assumed: true}, nil
 }
 
-// readTables returns the RouteTables and MirrorPolicies of all namespaces or, where those may not be listed, of those that
-// Rollouts name, or the tables alone that they name.
-func readTables(ctx context.Context, cluster Cluster, uses []use) (source, []Finding) {
-	s, resource := source{}, gloo.RouteTables{}.Resource()
+// readObjects returns the objects and policies of all namespaces or, where those may not be listed, of those that Rollouts name, or
+// the objects alone that they name. Kinds that no Rollout selects are read as far as they are there and may be.
+func readObjects(ctx context.Context, cluster Cluster, apis []engine.API, uses []use, d demands) (source, []Finding) {
+	s := source{unknown: map[string]bool{}}
 	var findings []Finding
-	var err error
-	if s.tables, err = cluster.List(ctx, resource, "", labels.Everything()); apierrors.IsForbidden(err) {
-		findings = append(findings, unread("RouteTables", "RouteTables of all namespaces", err))
-		s.readNamed(ctx, cluster, uses)
-	} else if err != nil {
-		s.allUnknown = true
-		findings = append(findings, unread("RouteTables", "RouteTables", err))
+	for _, api := range apis {
+		kind := api.Kind()
+		listed, err := cluster.List(ctx, api.Resource(), "", labels.Everything())
+		s.add(api, listed...)
+		if err == nil || !d.matters(api) {
+			continue
+		}
+		if apierrors.IsForbidden(err) {
+			findings = append(findings, unread(kind+"s", kind+"s of all namespaces", err))
+			s.readNamed(ctx, cluster, api, uses)
+		} else {
+			s.unknown[kind] = true
+			findings = append(findings, unread(kind+"s", kind+"s", err))
+		}
 	}
+	var err error
 	policies := gloo.RouteTables{}.Policies()
-	if s.policies, err = cluster.List(ctx, policies.Resource, "", labels.Everything()); apierrors.IsForbidden(err) {
+	if s.policies, err = cluster.List(ctx, policies.Resource, "", labels.Everything()); apierrors.IsForbidden(err) && d.matters(gloo.RouteTables{}) {
 		findings = append(findings, unread("MirrorPolicies", "MirrorPolicies of all namespaces", err))
 	}
 	return s, findings
 }
 
-// readNamed reads the tables that Rollouts name, and the others of those namespaces that may be listed.
-func (s *source) readNamed(ctx context.Context, cluster Cluster, uses []use) {
+func (s *source) add(api engine.API, objects ...engine.Object) {
+	for _, o := range objects {
+		s.objects = append(s.objects, preview.Object{API: api, Object: o})
+	}
+}
+
+// readNamed reads the objects of a kind that Rollouts name, and the others of those namespaces that may be listed.
+func (s *source) readNamed(ctx context.Context, cluster Cluster, api engine.API, uses []use) {
 	listed, named := map[string]bool{}, map[string]bool{}
-	s.unknown = map[string]bool{}
 	for _, u := range uses {
 		for _, target := range u.targets {
-			if listed[target.Namespace] || named[targetName(target)] {
+			if target.API != api || listed[target.Namespace] || named[targetName(target)] {
 				continue
 			}
-			tables, err := cluster.List(ctx, target.API.Resource(), target.Namespace, labels.Everything())
+			objects, err := cluster.List(ctx, api.Resource(), target.Namespace, labels.Everything())
 			if err == nil {
 				listed[target.Namespace] = true
-				s.tables = append(s.tables, tables...)
+				s.add(api, objects...)
 				continue
 			}
 			named[targetName(target)] = true
-			o, err := cluster.Get(ctx, target.API.Resource(), target.Namespace, target.Name)
+			o, err := cluster.Get(ctx, api.Resource(), target.Namespace, target.Name)
 			switch {
 			case target.Name == "" || err != nil && !apierrors.IsNotFound(err):
 				s.unknown[targetName(target)] = true
 			case err == nil:
-				s.tables = append(s.tables, o)
+				s.add(api, o)
 			}
 		}
 	}
 }
 
-// narrowed returns the tables that a Rollout selects or that mention what is its own. If it selects none, all are left for
+// narrowed returns the objects that a Rollout selects or that mention what is its own. If it selects none, all are left for
 // the plugin to name.
 func (s source) narrowed(u use) source {
 	words := [][]byte{[]byte(`"` + u.in.Stable.Name + `"`), []byte(`"` + u.in.Canary.Name + `"`), []byte(u.in.Owner)}
-	mentions := func(o engine.Object) bool {
+	mentions := func(o preview.Object) bool {
 		return slices.ContainsFunc(words, func(word []byte) bool { return bytes.Contains(o.JSON, word) })
 	}
-	tables := []engine.Object{}
+	objects := []preview.Object{}
 	found := false
-	for _, o := range s.tables {
+	for _, o := range s.objects {
 		if u.selects(o) || mentions(o) {
-			tables = append(tables, o)
+			objects = append(objects, o)
 			found = found || u.selects(o)
 		}
 	}
 	if found {
-		s.tables = tables
+		s.objects = objects
 	}
 	return s
 }
 
-// selects reports whether a Rollout's block selects a table.
-func (u use) selects(o engine.Object) bool {
-	return slices.ContainsFunc(u.targets, func(t engine.Target) bool { return t.Selects(o) })
+// selects reports whether a Rollout's block selects an object.
+func (u use) selects(o preview.Object) bool {
+	return slices.ContainsFunc(u.targets, func(t engine.Target) bool { return t.API == o.API && t.Selects(o.Object) })
 }

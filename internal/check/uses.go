@@ -16,6 +16,7 @@ import (
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/internal/restore"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/gloo"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
 )
 
@@ -98,21 +99,31 @@ func newUse(ro *v1alpha1.Rollout, p Plugin) use {
 	return u
 }
 
-// demandsOf returns what Rollouts need of the plugin's rights. Namespaces are further ones of tables and of Rollouts that are
+// demandsOf returns what Rollouts need of the plugin's rights. Namespaces are further ones of objects and of Rollouts that are
 // known to matter.
 func demandsOf(uses []use, tables, rollouts []string) demands {
-	d := demands{tables: slices.Clone(tables), rollouts: slices.Clone(rollouts)}
+	d := demands{rollouts: slices.Clone(rollouts), objects: map[string][]string{}, byLabel: map[string]bool{}}
 	for _, u := range uses {
 		d.rollouts = append(d.rollouts, u.ro.Namespace)
 		d.mirrors = d.mirrors || intent.MayMirror(u.ro)
 		for _, target := range u.targets {
-			d.tables = append(d.tables, target.Namespace)
-			d.byLabel = d.byLabel || target.Name == ""
+			resource := target.API.Resource().Resource
+			d.objects[resource] = append(d.objects[resource], target.Namespace)
+			d.byLabel[resource] = d.byLabel[resource] || target.Name == ""
 		}
 	}
-	for _, names := range []*[]string{&d.tables, &d.rollouts} {
-		slices.Sort(*names)
-		*names = slices.DeleteFunc(slices.Compact(*names), func(name string) bool { return strings.TrimSpace(name) == "" })
+	if tablesAre := (gloo.RouteTables{}).Resource().Resource; len(d.objects) == 0 {
+		d.objects[tablesAre] = nil // nobody says otherwise
 	}
+	for resource, names := range d.objects {
+		d.objects[resource] = sorted(append(names, tables...))
+	}
+	d.rollouts = sorted(d.rollouts)
 	return d
+}
+
+// sorted returns the names that are not empty, each once.
+func sorted(names []string) []string {
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return strings.TrimSpace(name) == "" })
 }

@@ -26,8 +26,10 @@ func TestDeployDecodesStrictly(t *testing.T) {
 			"Role argo-rollouts-glooplatform-rollouts", "Role argo-rollouts-glooplatform-routetables",
 			"RoleBinding argo-rollouts-glooplatform-rollouts", "RoleBinding argo-rollouts-glooplatform-routetables",
 		},
-		"by-url":            append(slices.Clone(rbac), "ConfigMap argo-rollouts-config"),
-		"by-init-container": append(slices.Clone(rbac), "ConfigMap argo-rollouts-config"),
+		"rbac-gateway-api":            {"ClusterRole argo-rollouts-gateway-api", "ClusterRoleBinding argo-rollouts-gateway-api"},
+		"rbac-gateway-api-namespaced": {"Role argo-rollouts-gateway-api", "RoleBinding argo-rollouts-gateway-api"},
+		"by-url":                      append(slices.Clone(rbac), "ConfigMap argo-rollouts-config"),
+		"by-init-container":           append(slices.Clone(rbac), "ConfigMap argo-rollouts-config"),
 	} {
 		t.Run(folder, func(t *testing.T) {
 			objects := build(t, files, "/deploy/"+folder)
@@ -55,6 +57,8 @@ func TestComponents(t *testing.T) {
 	}{
 		{"rules", "cluster-install", []string{"ClusterRole argo-rollouts"}},
 		{"rules", "namespace-install", []string{"Role argo-rollouts"}},
+		{"gateway-api-rules", "cluster-install", []string{"ClusterRole argo-rollouts"}},
+		{"gateway-api-rules", "namespace-install", []string{"Role argo-rollouts"}},
 		{"by-url", "cluster-install", []string{"ClusterRole argo-rollouts", "ConfigMap argo-rollouts-config"}},
 		{"by-url", "namespace-install", []string{"ConfigMap argo-rollouts-config", "Role argo-rollouts"}},
 		{"by-init-container", "cluster-install", []string{"ClusterRole argo-rollouts", "ConfigMap argo-rollouts-config", "Deployment argo-rollouts"}},

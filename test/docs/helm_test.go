@@ -50,6 +50,25 @@ func TestHelmValues(t *testing.T) {
 	}
 }
 
+// The Gateway API's rights come as a role of their own.
+func TestHelmValuesGatewayAPI(t *testing.T) {
+	var granted []rbacv1.PolicyRule
+	for _, object := range helmValues(t, "gateway-api.yaml").ExtraObjects {
+		text, err := yaml.Marshal(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		decoded, err := document{"gateway-api.yaml", object["kind"].(string), text}.decode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if role, isRole := decoded.(*rbacv1.ClusterRole); isRole {
+			granted = append(granted, role.Rules...)
+		}
+	}
+	checkGatewayRules(t, granted)
+}
+
 // The namespaced variant takes the rules out of the controller's role, and grants them in a namespace.
 func TestHelmValuesNamespaced(t *testing.T) {
 	v := helmValues(t, "namespaced.yaml")

@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/internal/check"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/plugin"
 )
 
 // grants are what rules allow, one by one: "patch routetables.networking.gloo.solo.io".
@@ -77,6 +80,35 @@ func TestRolesGrantTheSame(t *testing.T) {
 			t.Fatalf("%s has no rules", install)
 		}
 		checkMissingRules(t, all[own:])
+	}
+}
+
+// checkGatewayRules checks that rules are those that the plugin needs on the Gateway API's routes.
+func checkGatewayRules(t *testing.T, rules []rbacv1.PolicyRule) {
+	t.Helper()
+	var want []rbacv1.PolicyRule
+	for _, api := range plugin.APIs() {
+		if api.Kind() == "RouteTable" {
+			continue
+		}
+		r := check.GatewayRight(api.Resource().GroupResource())
+		for _, v := range r.Verbs {
+			want = append(want, rbacv1.PolicyRule{APIGroups: []string{r.Group}, Resources: []string{r.Resource}, Verbs: []string{v.Name}})
+		}
+	}
+	if got, want := grantsOf(rules), grantsOf(want); len(want) == 0 || !maps.Equal(got, want) {
+		t.Errorf("granted is %v, want %v", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
+	}
+}
+
+// All ways to grant rights on the Gateway API's routes grant what check looks at.
+func TestGatewayRolesGrantTheSame(t *testing.T) {
+	for _, folder := range []string{"rbac-gateway-api", "rbac-gateway-api-namespaced"} {
+		checkGatewayRules(t, build(t, disk(t), "/deploy/"+folder).rulesOf(t, ".*"))
+	}
+	for _, install := range []string{"cluster-install", "namespace-install"} {
+		own := len(build(t, disk(t), "/upstream/"+install).rulesOf(t, "argo-rollouts"))
+		checkGatewayRules(t, withComponents(t, install, "gateway-api-rules").rulesOf(t, "argo-rollouts")[own:])
 	}
 }
 
