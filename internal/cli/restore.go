@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/argoproj/argo-rollouts/pkg/apis/rollouts/v1alpha1"
@@ -15,18 +14,18 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/internal/restore"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
-	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/gloo"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
 )
 
 // restoration is one run of the command restore.
 type restoration struct {
 	plugin restore.Plugin
-	// tables is the cluster that holds the RouteTables, and controller the one that holds the Rollout.
+	// apis are all routing APIs.
+	apis []engine.API
+	// tables is the cluster that holds the RouteTables and other routes, and controller the one that holds the Rollout.
 	tables, controller engine.Cluster
 	// answers is where a person answers; nil: nobody is there.
 	answers     io.Reader
@@ -46,12 +45,12 @@ func Restore(plugin func() Plugin) *cobra.Command {
 	r := restoration{}
 	c := &cobra.Command{
 		Use:   "restore ROLLOUT",
-		Short: "Put the RouteTables of a Rollout at rest, which need not exist any more",
-		Long: `Put the RouteTables of a Rollout at rest: all weight to stable as it was given before the release, and no header
-routes, mirror routes and MirrorPolicies of it. The Rollout need not exist any more: what the tables remember of it is enough.
-What belongs to other Rollouts, and whatever else others changed, stays.
+		Short: "Put the routes of a Rollout at rest, which need not exist any more",
+		Long: `Put the RouteTables of a Rollout, and its routes of the Gateway API, at rest: all weight to stable as it was given before
+the release, and no header routes, mirror routes and MirrorPolicies of it. The Rollout need not exist any more: what those
+remember of it is enough. What belongs to other Rollouts, and whatever else others changed, stays.
 
-The differences are shown on stdout. They are applied when that is answered with y, or at once with --yes; a table that is
+The differences are shown on stdout. They are applied when that is answered with y, or at once with --yes; an object that is
 another by then is left as it is. While the Rollout is in the middle of a release the controller would move the weight back,
 so that is refused.
 
@@ -63,7 +62,7 @@ command was not understood.`,
   # put it at rest, without being asked
   rollouts-plugin-trafficrouter-glooplatform restore demo -n gloo-rollout-demo --yes
 
-  # where only the RouteTables of one namespace may be listed
+  # where only those of one namespace may be listed
   rollouts-plugin-trafficrouter-glooplatform restore demo -n gloo-rollout-demo --table-namespace gloo-mesh`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -74,6 +73,7 @@ command was not understood.`,
 				return no{err}
 			}
 			r.plugin = restore.Plugin{Names: p.Names, Bounds: p.Bounds, Targets: p.Targets}
+			r.apis = p.APIs
 			r.tables, r.controller = clusters, clusters.Controller
 			r.answers, r.out, r.errOut = terminal(c.InOrStdin()), c.OutOrStdout(), c.ErrOrStderr()
 			r.name = args[0]
@@ -81,7 +81,7 @@ command was not understood.`,
 		},
 	}
 	c.Flags().StringVarP(&r.namespace, "namespace", "n", "default", "namespace of the Rollout")
-	c.Flags().StringVar(&r.tableSpace, "table-namespace", "", "namespace of the RouteTables that are looked at (default: any)")
+	c.Flags().StringVar(&r.tableSpace, "table-namespace", "", "namespace of the RouteTables and other routes that are looked at (default: any)")
 	c.Flags().BoolVarP(&r.yes, "yes", "y", false, "apply the differences without asking")
 	c.Flags().BoolVar(&r.dry, "dry-run", false, "only show the differences")
 	c.Flags().BoolVar(&r.force, "force", false, "also where the Rollout is in the middle of a release, or cannot be read")
@@ -102,7 +102,7 @@ func (r *restoration) run(ctx context.Context) error {
 	if err := r.want(ctx); err != nil {
 		return no{err}
 	}
-	rests, err := r.engine.PlanRest(ctx, gloo.RouteTables{}, r.intent, r.tableSpace, r.targets)
+	rests, unseen, err := r.held(ctx)
 	for _, rest := range rests {
 		diff, err := restore.Diff(rest)
 		if err != nil {
@@ -112,15 +112,18 @@ func (r *restoration) run(ctx context.Context) error {
 	}
 	switch {
 	case len(rests) == 0 && r.tableSpace == "" && apierrors.IsForbidden(err):
-		return no{fmt.Errorf("%w; name a namespace whose RouteTables may be listed by --table-namespace", err)}
+		return no{fmt.Errorf("%w; name a namespace in which they may be listed by --table-namespace", err)}
 	case len(rests) == 0 && err != nil:
 		return no{err}
 	case len(rests) == 0:
-		fmt.Fprintf(r.errOut, "Nothing to do: no RouteTable holds anything of Rollout %s%s.\n", r.intent.Owner, r.remembered(ctx))
+		fmt.Fprintf(r.errOut, "Nothing to do: no table or route holds anything of Rollout %s%s.\n", r.intent.Owner, r.remembered(ctx))
+		r.tellUnseen(unseen)
 		return nil
 	case r.dry:
+		r.tellUnseen(unseen)
 		return denied(err)
 	}
+	r.tellUnseen(unseen)
 	if refusal := r.ask(); refusal != nil {
 		return no{errors.Join(err, refusal)}
 	}
@@ -170,23 +173,6 @@ func (r *restoration) mayInterfere(ro *v1alpha1.Rollout, activity string) error 
 	return fmt.Errorf("%s; abort it (kubectl argo rollouts abort %s -n %s) or let it finish, or give --force if there is no controller any more", text, ro.Name, ro.Namespace)
 }
 
-// remembered names the Rollouts that tables remember, for somebody who may have meant one of them.
-func (r *restoration) remembered(ctx context.Context) string {
-	tables, err := r.tables.List(ctx, gloo.RouteTables{}.Resource(), r.tableSpace, labels.Everything())
-	if err != nil {
-		return ""
-	}
-	var owners []string
-	for _, table := range tables {
-		owners = append(owners, engine.Owners(table)...)
-	}
-	slices.Sort(owners)
-	if owners = slices.Compact(owners); len(owners) == 0 {
-		return ""
-	}
-	return ", only of " + strings.Join(owners, ", ")
-}
-
 // ask returns nil if the differences are to be applied.
 func (r *restoration) ask() error {
 	if r.yes {
@@ -216,6 +202,6 @@ func (r *restoration) apply(ctx context.Context, rests []engine.Rest) error {
 		}
 		fmt.Fprintf(r.errOut, "%s: at rest\n", rest.Object())
 	}
-	fmt.Fprintf(r.errOut, "%d of %d RouteTables put at rest\n", len(rests)-len(faults), len(rests))
+	fmt.Fprintf(r.errOut, "%d of %d objects put at rest\n", len(rests)-len(faults), len(rests))
 	return errors.Join(faults...)
 }

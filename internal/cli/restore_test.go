@@ -79,6 +79,7 @@ func (s *shop) rollout(changes ...string) {
 func (s *shop) run(t *testing.T, r restoration) (answer, rest string, err error) {
 	t.Helper()
 	out, errOut := bytes.Buffer{}, bytes.Buffer{}
+	r.apis = plugin.APIs()
 	r.plugin = restore.Plugin{Names: plugin.Names, Targets: plugin.Options{}.Targets, Bounds: r.plugin.Bounds}
 	r.tables, r.controller, r.out, r.errOut, r.namespace = s.tables, s.controller, &out, &errOut, "apps"
 	if r.name == "" {
@@ -90,7 +91,7 @@ func (s *shop) run(t *testing.T, r restoration) (answer, rest string, err error)
 
 func answering(text string) *strings.Reader { return strings.NewReader(text) }
 
-const done = "RouteTable gloo-mesh/front: at rest\nRouteTable gloo-mesh/inner: at rest\n2 of 2 RouteTables put at rest\n"
+const done = "RouteTable gloo-mesh/front: at rest\nRouteTable gloo-mesh/inner: at rest\n2 of 2 objects put at rest\n"
 
 // A Rollout that was deleted in the middle of a release: what is shown is what is done, and the other Rollout stays where it
 // is. With UPDATE set, what is shown is written to its file; look at it before it is committed.
@@ -126,7 +127,7 @@ func TestRestoreShowsAndDoes(t *testing.T) {
 		t.Errorf("something is left in front\n%s", front)
 	}
 	shown, said, err = s.run(t, restoration{})
-	if want := "Nothing to do: no RouteTable holds anything of Rollout apps/web, only of apps/api.\n"; err != nil || shown != "" || said != want {
+	if want := "Nothing to do: no table or route holds anything of Rollout apps/web, only of apps/api.\n"; err != nil || shown != "" || said != want {
 		t.Errorf("%v, %s, want %s\n%s", err, said, want, shown)
 	}
 }
@@ -248,15 +249,15 @@ func TestRestoreThatIsNotDone(t *testing.T) {
 				s.tables.Put(s.tables.Objects[0].JSON)
 				s.tables.Meddle = nil
 			}
-		}, restoration{yes: true}, "RouteTable gloo-mesh/inner: at rest\n1 of 2 RouteTables put at rest\n",
+		}, restoration{yes: true}, "RouteTable gloo-mesh/inner: at rest\n1 of 2 objects put at rest\n",
 			"RouteTable gloo-mesh/front: somebody has changed it meanwhile, so nothing was written to it; look at it again", 1},
 		{"not permitted", func(s *shop) { s.tables.Forbidden = []string{"list"} }, restoration{yes: true}, "",
-			"RouteTables: routetables.networking.gloo.solo.io is forbidden: in all namespaces; name a namespace whose RouteTables may be listed by --table-namespace", 0},
+			"RouteTables: routetables.networking.gloo.solo.io is forbidden: in all namespaces; name a namespace in which they may be listed by --table-namespace", 0},
 		{"permitted in a namespace", func(s *shop) { s.tables.Forbidden = []string{"list"} }, restoration{yes: true, tableSpace: "gloo-mesh"}, done, "", 3},
-		{"in another namespace", func(*shop) {}, restoration{yes: true, tableSpace: "prod"}, "Nothing to do: no RouteTable holds anything of Rollout apps/web.\n", "", 0},
-		{"of another name", func(*shop) {}, restoration{yes: true, name: "wbe"}, "Nothing to do: no RouteTable holds anything of Rollout apps/wbe, only of apps/api, apps/web.\n", "", 0},
+		{"in another namespace", func(*shop) {}, restoration{yes: true, tableSpace: "prod"}, "Nothing to do: no table or route holds anything of Rollout apps/web.\n", "", 0},
+		{"of another name", func(*shop) {}, restoration{yes: true, name: "wbe"}, "Nothing to do: no table or route holds anything of Rollout apps/wbe, only of apps/api, apps/web.\n", "", 0},
 		{"of another cluster", func(*shop) {}, restoration{yes: true, plugin: restore.Plugin{Bounds: intent.Bounds{Cluster: "east"}}},
-			"Nothing to do: no RouteTable holds anything of Rollout east/apps/web, only of apps/api, apps/web.\n", "", 0},
+			"Nothing to do: no table or route holds anything of Rollout east/apps/web, only of apps/api, apps/web.\n", "", 0},
 		{"a Rollout that cannot be read", func(s *shop) { s.controller = unreadable() }, restoration{yes: true}, "",
 			"Rollout apps/web: invalid character '}' after top-level value; it might be in the middle of a release: name its cluster by --controller-kubeconfig, or give --force if it is gone", 0},
 		{"a Rollout that cannot be read, all the same", func(s *shop) { s.controller = unreadable() }, restoration{yes: true, force: true},

@@ -133,7 +133,7 @@ data:
 		t.Fatal(err)
 	}
 	d.finds("fail Rollout NAMESPACE/web: it does not exist any more, and RouteTable NAMESPACE/demo holds what it left")
-	d.runs(0, "1 of 1 RouteTables put at rest\n", "restore", d.name, "--yes")
+	d.runs(0, "1 of 1 objects put at rest\n", "restore", d.name, "--yes")
 	d.isAtRest()
 	d.finds()
 }

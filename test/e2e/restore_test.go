@@ -49,8 +49,8 @@ func TestRestoreAfterDeletion(t *testing.T) {
 		if again := d.runs(1, "give --yes to apply the differences\n", "restore", d.name); again != shown || !strings.Contains(shown, " at rest\n") {
 			t.Errorf("shown is\n%s\nand then\n%s", shown, again)
 		}
-		d.runs(0, "1 of 1 RouteTables put at rest\n", "restore", d.name, "--yes")
+		d.runs(0, "1 of 1 objects put at rest\n", "restore", d.name, "--yes")
 		d.isAtRest()
-		d.runs(0, "Nothing to do: no RouteTable holds anything of Rollout "+d.Namespace+"/"+d.name+".\n", "restore", d.name, "--yes", "--table-namespace", d.Namespace)
+		d.runs(0, "Nothing to do: no table or route holds anything of Rollout "+d.Namespace+"/"+d.name+".\n", "restore", d.name, "--yes", "--table-namespace", d.Namespace)
 	})
 }
