@@ -279,12 +279,10 @@ func (p *planner) restore(plan *routePlan) {
 			restored[i].weight = weight
 		}
 	}
-	_, senseless := p.api.Effective(restored.weights(p.api))
 	switch {
-	case senseless != nil: // by what others hold now, and may give back
-		keep = keep || p.in.Alternating || p.memory.busy
 	case !p.onlyStable(restored):
-		keep = keep || p.in.Alternating
+		_, senseless := p.api.Effective(restored.weights(p.api)) // by what others hold now, and may give back
+		keep = keep || p.in.Alternating || p.memory.busy && senseless != nil
 	case p.wakesNobody(plan.form, restored):
 		plan.form = restored
 	default:
