@@ -123,7 +123,7 @@ func MakePlan(api API, observed Object, selection Selection, in intent.Intent) (
 	mine.Managed = managed.left
 	mine.Mirrored = len(managed.policies) > 0 || len(observed.Policies) > 0 || p.memory.mirrored && !observed.PoliciesKnown
 	underWay := !selection.None && in.UnderWay() || in.KeepWeights && mine.isUnderWay()
-	label, labels := p.label(observed.Labels, underWay, p.isLost(routes, slices.Concat(plans, sources)))
+	label, labels := p.label(observed.Labels, underWay, p.isLost(routes, plans, sources))
 	mine.Label, plan.Patch = label, append(plan.Patch, labels...)
 	remembered, err := p.memory.patch(observed.Annotations, in.Owner, mine)
 	if err != nil {
