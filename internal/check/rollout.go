@@ -136,7 +136,7 @@ func judgeDestinations(u use, moments []preview.Moment, services map[string]inte
 	seen := map[string]bool{}
 	for _, m := range moments {
 		for _, o := range m.Objects {
-			routes, err := o.API.Routes(o.JSON)
+			routes, err := engine.Routes(o.API, o.Object)
 			if err != nil || !u.selects(o) {
 				continue // which the plugin has judged
 			}

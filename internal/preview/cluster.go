@@ -111,19 +111,32 @@ func (c *Cluster) Find(ctx context.Context, resource schema.GroupVersionResource
 
 // Patch changes an object. Nobody else does, so there are no conflicts.
 func (c *Cluster) Patch(ctx context.Context, resource schema.GroupVersionResource, namespace, name string, patch []byte) (engine.Object, error) {
+	raw, err := c.patched(ctx, resource, namespace, name, patch)
+	if err != nil {
+		return engine.Object{}, err
+	}
+	return c.put(resource, raw)
+}
+
+// Rehearse returns what would come of a patch.
+func (c *Cluster) Rehearse(ctx context.Context, resource schema.GroupVersionResource, namespace, name string, patch []byte) (engine.Object, error) {
+	raw, err := c.patched(ctx, resource, namespace, name, patch)
+	if err != nil {
+		return engine.Object{}, err
+	}
+	return engine.ReadObject(raw)
+}
+
+func (c *Cluster) patched(ctx context.Context, resource schema.GroupVersionResource, namespace, name string, patch []byte) ([]byte, error) {
 	o, err := c.Get(ctx, resource, namespace, name)
 	if err != nil {
-		return o, err
+		return nil, err
 	}
 	decoded, err := jsonpatch.DecodePatch(patch)
 	if err != nil {
-		return o, err
+		return nil, err
 	}
-	raw, err := decoded.Apply(o.JSON)
-	if err != nil {
-		return o, err
-	}
-	return c.put(resource, raw)
+	return decoded.Apply(o.JSON)
 }
 
 // Create adds an object.

@@ -78,7 +78,11 @@ func (r Route) String() string {
 		texts = append(texts, fmt.Sprintf("%s %.4g", s.Destination, s.Percent))
 	}
 	text := strings.Join(texts, ", ")
-	if r.Mirrors != "" {
+	switch r.Mirrors {
+	case "":
+	case byFilter:
+		text += "; mirrored by a filter"
+	default:
 		text += "; mirrored by MirrorPolicy " + r.Mirrors
 	}
 	return text

@@ -41,7 +41,7 @@ type Route struct {
 	// Managed says that the plugin added the route.
 	Managed      bool    `json:"managed,omitempty"`
 	Destinations []Share `json:"destinations"`
-	// Mirrors names the policy that mirrors the route's requests.
+	// Mirrors names the policy that mirrors the route's requests, or is "filter" where the route has one that does.
 	Mirrors string `json:"mirroredBy,omitempty"`
 }
 
@@ -94,7 +94,7 @@ func routeKey(o Object, r engine.Route) string { return o.String() + r.Key }
 // says why.
 func eachRoute(m Moment, do func(o Object, r engine.Route)) {
 	for _, o := range m.Objects {
-		routes, err := o.API.Routes(o.JSON)
+		routes, err := engine.Routes(o.API, o.Object)
 		if err != nil {
 			continue
 		}
@@ -110,8 +110,11 @@ func movedRoutes(moments []Moment) map[string]bool {
 	for _, m := range moments {
 		managed := false
 		eachRoute(m, func(o Object, r engine.Route) {
+			if r.Owner != "" && r.Source != "" {
+				moved[o.String()+r.Source] = true
+			}
 			if r.Owner != "" {
-				managed = true
+				managed = r.Source == ""
 				return
 			}
 			key, now := routeKey(o, r), fmt.Sprint(shares(o.API, r))
@@ -126,8 +129,15 @@ func movedRoutes(moments []Moment) map[string]bool {
 	return moved
 }
 
+// byFilter says that a route itself mirrors its requests.
+const byFilter = "filter"
+
 func describe(o Object, r engine.Route) Route {
-	return Route{Object: o.String(), Route: r.Place, Managed: r.Owner != "", Destinations: shares(o.API, r), Mirrors: r.Labels[engine.MirrorLabel]}
+	mirrors := r.Labels[engine.MirrorLabel]
+	if r.Mirror {
+		mirrors = byFilter
+	}
+	return Route{Object: o.String(), Route: r.Place, Managed: r.Owner != "", Destinations: shares(o.API, r), Mirrors: mirrors}
 }
 
 func shares(a engine.Arithmetic, r engine.Route) []Share {

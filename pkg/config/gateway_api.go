@@ -15,7 +15,8 @@ type NamedRoute struct {
 	// Name of the route. It must exist and must forward to the stable Service.
 	Name string `json:"name"`
 
-	// UseHeaderRoutes is to say that steps setHeaderRoute add rules to this route. Such steps are refused yet. Default: false.
+	// UseHeaderRoutes says that steps setHeaderRoute add rules to this route. The route that httpRoute or grpcRoute names, and those
+	// that a selector finds, have them anyway. Default: false.
 	UseHeaderRoutes bool `json:"useHeaderRoutes,omitempty"`
 }
 

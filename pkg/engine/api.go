@@ -25,8 +25,14 @@ type API interface {
 	// entry has no weight yet. Where it has room for one, it carries a mark by which Routes recognises it later.
 	Spell(source Entry, to intent.Destination) (map[string]any, error)
 	// SpellRoute returns a new route, in the API's JSON: like source, but for what m says. It returns nil if no request that
-	// reaches source can fit, and fails if the API cannot state a match.
-	SpellRoute(source Route, m ManagedRoute) (json.RawMessage, error)
+	// reaches source can fit, and fails if the API cannot state a match. The route has to stand before its source unless the API
+	// prefers it wherever it stands.
+	SpellRoute(source Route, m ManagedRoute) (route json.RawMessage, before bool, err error)
+	// Unlabelled says that managed routes have no labels, so that the object's annotation tells which they are.
+	Unlabelled() bool
+	// CheckManaged fails if an object cannot hold routes so arranged, or if a managed one would take requests that reach others
+	// than its source without it. Only unlabelled ones are checked.
+	CheckManaged(routes []Arranged) error
 	// Policies is the kind of the objects by which the API mirrors traffic; that without a name: there are none.
 	Policies() PolicyKind
 	// MirrorPolicy returns the spec of such a policy: of the requests of routes with these labels, a percentage is sent to a
@@ -45,6 +51,8 @@ type Words struct {
 	Object, Route string
 	// Namespace is the field by which an entry names a destination's namespace.
 	Namespace string
+	// Headed is what forwards by headers, with its article.
+	Headed string
 	// Kind are the fields of the config block that say which kind stable is; empty: it can be a Service only.
 	Kind string
 }
@@ -54,10 +62,28 @@ type ManagedRoute struct {
 	Name string
 	// Labels are those that it has beside its source's.
 	Labels map[string]string
-	// Matches are alternatives: it takes the source's requests that fit any of them.
+	// Matches are those of the step. Of a mirror they are alternatives: it takes the source's requests that fit any of them.
 	Matches []intent.RequestMatch
+	// Over are the matches of the mirrors beside it, from which it takes requests as well. Where order decides it stands before
+	// them anyway.
+	Over []intent.RequestMatch
 	// Destinations are where those go, in the API's JSON; none: to the default destination.
 	Destinations []json.RawMessage
+	// Mirror is how many percent of them are sent to Canary, an entry, as well, where the route itself says so and no policy
+	// does. Nil: none are.
+	Mirror *int
+	Canary json.RawMessage
+}
+
+// Arranged is one of an object's routes, in the order in which they are to stand.
+type Arranged struct {
+	JSON json.RawMessage
+	// Place is where the route stands; of a managed one, where its source does.
+	Place string
+	// Managed is a managed route's name; of others it is empty.
+	Managed string
+	// Source is the key of the route or, of a managed one, of its source.
+	Source string
 }
 
 // PolicyKind is a kind of policies and where the API server keeps them.
@@ -90,8 +116,10 @@ type Route struct {
 	// routes beside which none can be added.
 	Section string
 	Index   int
-	// Owner is the value of the label by which the plugin marks its own routes; empty for other people's.
-	Owner string
+	// Owner is the value of the label by which the plugin marks its own routes; empty for other people's. Where routes have no
+	// labels, [Routes] fills it in, with Source, the key of the route that one was made from, and whether it is a Mirror.
+	Owner, Source string
+	Mirror        bool
 	// JSON is the route as it stands in the object.
 	JSON json.RawMessage
 	// Name and Labels are what a route selector looks at; both are empty for routes that cannot have them.

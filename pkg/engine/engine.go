@@ -35,6 +35,8 @@ type Cluster interface {
 	Find(ctx context.Context, resource schema.GroupVersionResource, namespace string, index Index, keys ...string) ([]Object, error)
 	// Patch applies a JSON Patch and returns the object after it.
 	Patch(ctx context.Context, resource schema.GroupVersionResource, namespace, name string, patch []byte) (Object, error)
+	// Rehearse returns what Patch would, and nothing is written.
+	Rehearse(ctx context.Context, resource schema.GroupVersionResource, namespace, name string, patch []byte) (Object, error)
 	// Create creates an object and returns it as it then is.
 	Create(ctx context.Context, resource schema.GroupVersionResource, namespace string, object []byte) (Object, error)
 	Delete(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) error
@@ -54,7 +56,12 @@ type Target struct {
 	Selector labels.Selector
 	// Routes narrows the objects' routes; nil: every one that forwards to stable.
 	Routes *config.RouteSelector
+	// NoHeaders says that no header routes are to be added to the objects.
+	NoHeaders bool
 }
+
+// selection returns which routes of the target's objects are meant.
+func (t Target) selection() Selection { return Selection{Routes: t.Routes, NoHeaders: t.NoHeaders} }
 
 // Engine brings objects in a cluster to what Rollouts want. It is safe for concurrent use.
 type Engine struct {
@@ -89,11 +96,17 @@ func (e *Engine) Set(ctx context.Context, in intent.Intent, targets []Target) er
 	for _, target := range targets {
 		e.whereabouts.note(in.Owner, target.API.Kind(), target.Namespace)
 	}
-	var served []error
+	found := []sighting{}
 	selected, faults := e.eachSelected(ctx, targets, func(target Target, objects []Object) {
-		served = append(served, e.serve(ctx, in, target, objects)...)
+		found = append(found, sighting{target, objects})
 	})
-	faults = append(faults, served...)
+	unmanaged := e.unmanaged(in, found)
+	faults = append(faults, unmanaged...)
+	for _, f := range found {
+		if len(unmanaged) == 0 {
+			faults = append(faults, e.serve(ctx, in, f.target, f.objects)...)
+		}
+	}
 	if in.KeepWeights {
 		return join(faults)
 	}
@@ -110,9 +123,6 @@ func (e *Engine) Set(ctx context.Context, in intent.Intent, targets []Target) er
 // serve brings the objects of one target to in. Objects that were found by label and that never forward to stable are
 // passed over, as long as one is left.
 func (e *Engine) serve(ctx context.Context, in intent.Intent, target Target, objects []Object) []error {
-	if unmanaged := e.unmanaged(in, target, objects); len(unmanaged) > 0 {
-		return unmanaged
-	}
 	faults := each(objects, func(o Object) error { return e.serveOne(ctx, in, target, o) })
 	passedOver := func(err error) bool { return errors.Is(err, ErrNoRoute) && target.Name == "" }
 	left := slices.DeleteFunc(slices.Clone(faults), passedOver)
@@ -125,7 +135,7 @@ func (e *Engine) serve(ctx context.Context, in intent.Intent, target Target, obj
 // serveOne brings one object of a target to in. It fails with ErrNoRoute if the object never forwards to stable, and puts at
 // rest what the Rollout may hold on it then. Before anything else is said against an object, it is read afresh.
 func (e *Engine) serveOne(ctx context.Context, in intent.Intent, target Target, o Object) error {
-	selection := Selection{Routes: target.Routes}
+	selection := target.selection()
 	err := e.bring(ctx, target.API, o, selection, in)
 	if err == nil || apierrors.IsConflict(err) { // of which it is known that the object was read afresh
 		return err
@@ -140,19 +150,27 @@ func (e *Engine) serveOne(ctx context.Context, in intent.Intent, target Target, 
 	return err
 }
 
-// unmanaged returns why no object can have the managed routes that are wanted; nothing if one can.
-func (e *Engine) unmanaged(in intent.Intent, target Target, objects []Object) []error {
+// sighting is what was found of a target.
+type sighting struct {
+	target  Target
+	objects []Object
+}
+
+// unmanaged returns why no object of any target can have the managed routes that are wanted; nothing if one can.
+func (e *Engine) unmanaged(in intent.Intent, found []sighting) []error {
 	var faults []error
 	if len(in.Managed) == 0 {
 		return nil
 	}
-	for _, o := range objects {
-		plan, err := e.makePlan(target.API, o, Selection{Routes: target.Routes}, in)
-		switch {
-		case plan.Unmanaged != nil:
-			faults = append(faults, plan.Unmanaged)
-		case !errors.Is(err, ErrNoRoute): // it has the routes, or what is wrong with it is another thing
-			return nil
+	for _, f := range found {
+		for _, o := range f.objects {
+			plan, err := e.makePlan(f.target.API, o, f.target.selection(), in)
+			switch {
+			case plan.Unmanaged != nil:
+				faults = append(faults, plan.Unmanaged)
+			case !errors.Is(err, ErrNoRoute): // it has the routes, or what is wrong with it is another thing
+				return nil
+			}
 		}
 	}
 	return faults

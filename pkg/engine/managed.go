@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
 )
 
 // OwnerLabel is the label of managed routes: whose they are.
@@ -36,6 +37,10 @@ type managedPlan struct {
 	newServices []NewService
 	// policies are what the mirrors among the managed routes need, each once, in the order of its first route.
 	policies []Policy
+	// partly says that a route mirrors a part of its requests by itself.
+	partly bool
+	// rules are what to remember of them, if they have no labels.
+	rules []managedRule
 	// unmanaged says why there is no managed route, if some are wanted and no source can have any.
 	unmanaged error
 }
@@ -46,10 +51,14 @@ type managedPlan struct {
 // from all that stand behind it.
 func (p *planner) manage(object string, routes []Route, sources []routePlan) (managedPlan, []error) {
 	plan, faults := managedPlan{}, []error(nil)
-	capable := slices.DeleteFunc(slices.Clone(sources), func(rp routePlan) bool { return rp.route.Section == "" })
+	capable := p.capable(sources)
 	if len(p.in.Managed) > 0 && len(sources) > 0 && len(capable) == 0 {
-		plan.unmanaged = fmt.Errorf("%s: only routes without headers match (%s), so no header or mirror route can be added; select an http route as well",
-			object, list(sources, func(rp routePlan) string { return rp.route.Place }, ", "))
+		words := p.api.Words()
+		plan.unmanaged = fmt.Errorf("%s: only %ss without headers match (%s), so no header or mirror route can be added; select %s as well",
+			object, words.Route, list(sources, func(rp routePlan) string { return rp.route.Place }, ", "), words.Headed)
+	}
+	if p.api.Unlabelled() {
+		return p.manageUnlabelled(object, routes, capable, plan)
 	}
 	mine := ownerLabelValue(p.in.Owner)
 	names := namesOfOthers(routes, mine)
@@ -57,24 +66,29 @@ func (p *planner) manage(object string, routes []Route, sources []routePlan) (ma
 	wanted := map[int][]json.RawMessage{} // by the index of the route before which they are to stand
 	kept := map[int]bool{}
 	for _, source := range capable {
-		spelt, heads, err := p.managedRoutesOf(source, object, names, &plan)
+		spelt, err := p.managedRoutesOf(source, object, names, &plan)
 		if err != nil {
 			faults = append(faults, err)
 			continue
 		}
-		around := before[source.route.Place]
+		around := before[source.route.Key]
 		run := slices.DeleteFunc(slices.Clone(around), func(r Route) bool { return r.Owner != mine })
 		plan.left = plan.left || len(spelt) > 0
 		if len(run) == len(spelt) {
 			for i, r := range run {
 				kept[r.Index] = true
-				plan.change(r, spelt[i])
+				plan.change(r, spelt[i].raw)
 			}
 			continue
 		}
-		first := source.route.Index - len(around)
-		wanted[first] = append(wanted[first], spelt[:heads]...)
-		wanted[source.route.Index] = append(wanted[source.route.Index], spelt[heads:]...)
+		before, headed := source.route.Index-len(around), true
+		for _, m := range spelt {
+			place := source.route.Index
+			if headed = headed && !m.mirror; headed {
+				place = before
+			}
+			wanted[place] = append(wanted[place], m.raw)
+		}
 	}
 	for _, r := range slices.Backward(routes) {
 		if r.Section == "" {
@@ -92,9 +106,21 @@ func (p *planner) manage(object string, routes []Route, sources []routePlan) (ma
 	return plan, faults
 }
 
-// change makes a managed route what is spelt, if it is not already.
+// capable returns the sources that can have managed routes; none while none are wanted.
+func (p *planner) capable(sources []routePlan) []routePlan {
+	if len(p.in.Managed) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(sources), func(rp routePlan) bool { return rp.route.Section == "" })
+}
+
+// change makes a managed route what is spelt, if it is not already. One without a name is where the API server keeps none.
 func (plan *managedPlan) change(r Route, spelt json.RawMessage) {
-	if !equalJSON(r.JSON, spelt) {
+	compared := spelt
+	if r.Name == "" {
+		compared, _ = edited(spelt, map[string]any{"name": nil}) // it was spelt by this process
+	}
+	if !equalJSON(r.JSON, compared) {
 		plan.patch = append(plan.patch, Operation{Op: "replace", Path: at(r.Section, r.Index), Value: spelt})
 		plan.changed = append(plan.changed, r.Place)
 	}
@@ -119,55 +145,68 @@ func namesOfOthers(routes []Route, mine string) takenNames {
 	return names
 }
 
-// managedRoutesOf spells the managed routes of one source, and takes their names. The first of them, as many as heads, are
-// header routes.
-func (p *planner) managedRoutesOf(rp routePlan, object string, names takenNames, plan *managedPlan) (spelt []json.RawMessage, heads int, err error) {
-	if len(p.in.Managed) == 0 {
-		return nil, 0, nil
-	}
+// spelt is a managed route in the API's JSON; before says that it has to stand before its source.
+type spelt struct {
+	raw            json.RawMessage
+	mirror, before bool
+}
+
+// managedRoutesOf spells the managed routes of one source, and takes their names.
+func (p *planner) managedRoutesOf(rp routePlan, object string, names takenNames, plan *managedPlan) ([]spelt, error) {
 	source := rp.route
 	canary, entry, err := p.canaryOf(source)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
+	var all []spelt
 	for _, m := range p.in.Managed {
-		name, err := names.free(m.Name)
+		name, err := names.free(m.Name, p.api.Words())
 		if err != nil {
-			return nil, 0, fmt.Errorf("%s: %w", source.Place, err)
+			return nil, fmt.Errorf("%s: %w", source.Place, err)
 		}
-		route := ManagedRoute{
-			Name: name, Labels: map[string]string{OwnerLabel: ownerLabelValue(p.in.Owner)}, Matches: m.Matches, Destinations: []json.RawMessage{entry},
-		}
-		policy := Policy{}
-		if m.Mirror != nil {
-			if policy, err = p.mirrorPolicy(object, m, entry); err == nil {
-				route.Labels[MirrorLabel] = policy.Name
-				route.Destinations, err = rp.spelt()
-			}
-			if err != nil {
-				return nil, 0, fmt.Errorf("%s: managed route %q: %w", source.Place, m.Name, err)
-			}
-		}
-		raw, err := p.api.SpellRoute(source, route)
+		route, policy, err := p.managedRoute(rp, object, m, entry)
 		if err != nil {
-			return nil, 0, fmt.Errorf("%s: managed route %q: %w", source.Place, m.Name, err)
+			return nil, fmt.Errorf("%s: managed route %q: %w", source.Place, m.Name, err)
+		}
+		route.Name = name
+		raw, before, err := p.api.SpellRoute(source, route)
+		if err != nil {
+			return nil, fmt.Errorf("%s: managed route %q: %w", source.Place, m.Name, err)
 		}
 		if raw == nil { // no request that reaches the source can fit
 			continue
 		}
 		names.users[name] = false
-		if m.Mirror == nil && heads == len(spelt) {
-			heads++
-		}
-		spelt = append(spelt, raw)
-		if m.Mirror != nil {
+		plan.partly = plan.partly || route.Mirror != nil && *route.Mirror < 100
+		all = append(all, spelt{raw, m.Mirror != nil, before})
+		if policy.Name != "" {
 			plan.want(policy)
 		}
 	}
-	if len(spelt) > 0 && canary.index < 0 && canary.destination.Kind == config.KindService {
+	if len(all) > 0 && canary.index < 0 && canary.destination.Kind == config.KindService {
 		plan.newServices = append(plan.newServices, NewService{Place: source.Place, Destination: canary.destination})
 	}
-	return spelt, heads, nil
+	return all, nil
+}
+
+// managedRoute returns what a managed route says but for its name, with the policy that mirrors its requests; there may be none.
+func (p *planner) managedRoute(rp routePlan, object string, m intent.ManagedRoute, canary json.RawMessage) (ManagedRoute, Policy, error) {
+	route := ManagedRoute{Labels: map[string]string{OwnerLabel: ownerLabelValue(p.in.Owner)}, Matches: m.Matches}
+	if m.Mirror == nil {
+		route.Destinations, route.Over = []json.RawMessage{canary}, intent.Mirrored(p.in.Managed)
+		return route, Policy{}, nil
+	}
+	var err error
+	if route.Destinations, err = rp.spelt(); err != nil {
+		return route, Policy{}, err
+	}
+	if p.api.Policies().Kind == "" {
+		route.Mirror, route.Canary = m.Mirror, canary
+		return route, Policy{}, nil
+	}
+	policy, err := p.mirrorPolicy(object, m, canary)
+	route.Labels[MirrorLabel] = policy.Name
+	return route, policy, err
 }
 
 // canaryOf returns the canary's seat in a source, and its entry without a weight: the one that is listed or, if none is, the
@@ -198,9 +237,9 @@ func (p *planner) canaryOf(source Route) (seat, json.RawMessage, error) {
 
 // free returns a name for a managed route: its own or, where another managed route of the object has that, the next
 // free of name-1, name-2 and so on. A user's route of the same name is an error.
-func (t takenNames) free(name string) (string, error) {
+func (t takenNames) free(name string, words Words) (string, error) {
 	if t.users[name] {
-		return "", fmt.Errorf("managed route %q: the table has a route of that name already; rename either", name)
+		return "", fmt.Errorf("managed route %q: the %s has a %s of that name already; rename either", name, words.Object, words.Route)
 	}
 	free := name
 	for n := t.next[name]; ; n++ {
@@ -214,7 +253,7 @@ func (t takenNames) free(name string) (string, error) {
 	}
 }
 
-// managedBefore returns the managed routes, whosever, that stand directly before routes that are not, by the place of those.
+// managedBefore returns the managed routes, whosever, that stand directly before routes that are not, by the keys of those.
 func managedBefore(routes []Route) map[string][]Route {
 	before := map[string][]Route{}
 	first := 0 // of the managed routes before the present one
@@ -226,7 +265,7 @@ func managedBefore(routes []Route) map[string][]Route {
 			continue
 		}
 		if first < i && r.Section != "" {
-			before[r.Place] = routes[first:i]
+			before[r.Key] = routes[first:i]
 		}
 		first = i + 1
 	}

@@ -118,13 +118,11 @@ func edited(raw json.RawMessage, fields map[string]any) (json.RawMessage, error)
 
 // followSources returns what makes the mirror routes of other Rollouts split as their sources will: those of this Rollout are
 // spelt afresh anyway, and the others would keep its weights of before.
-func followSources(routes []Route, plans []routePlan, mine string) ([]Operation, error) {
+func (p *planner) followSources(routes []Route, plans []routePlan) ([]Operation, error) {
 	var patch []Operation
-	before := managedBefore(routes)
+	others := p.mirrorsOfOthers(routes)
 	for _, rp := range plans {
-		followers := slices.DeleteFunc(slices.Clone(before[rp.route.Place]), func(r Route) bool {
-			return r.Owner == mine || r.Labels[MirrorLabel] == "" || r.List == ""
-		})
+		followers := others[rp.route.Key]
 		if len(followers) == 0 {
 			continue
 		}
@@ -143,4 +141,25 @@ func followSources(routes []Route, plans []routePlan, mine string) ([]Operation,
 		}
 	}
 	return patch, nil
+}
+
+// mirrorsOfOthers returns the mirror routes of other Rollouts by the keys of their sources.
+func (p *planner) mirrorsOfOthers(routes []Route) map[string][]Route {
+	mine, others := ownerLabelValue(p.in.Owner), map[string][]Route{}
+	if p.api.Unlabelled() {
+		for _, r := range routes {
+			if r.Mirror && r.Owner != mine {
+				others[r.Source] = append(others[r.Source], r)
+			}
+		}
+		return others
+	}
+	for source, managed := range managedBefore(routes) {
+		for _, r := range managed {
+			if r.Owner != mine && r.Labels[MirrorLabel] != "" && r.List != "" {
+				others[source] = append(others[source], r)
+			}
+		}
+	}
+	return others
 }

@@ -15,6 +15,8 @@ import (
 type Selection struct {
 	// Routes narrows them; nil: every route that forwards to stable.
 	Routes *config.RouteSelector
+	// NoHeaders says that no header routes are to be added.
+	NoHeaders bool
 	// None says that the object is not selected: what the Rollout holds there is put at rest.
 	None bool
 }
@@ -48,6 +50,8 @@ type Plan struct {
 	// Added, Changed and Removed are the places of managed routes that Patch adds, changes and removes, as they are counted
 	// before it.
 	Added, Changed, Removed []string
+	// Rehearsed says that Patch is to be rehearsed: the API server may not know all that it says.
+	Rehearsed bool
 	// NewServices are the Services that get traffic by Patch and were not listed before, each with the place of its route.
 	NewServices []NewService
 }
@@ -86,11 +90,12 @@ type speltEntry struct {
 // the place; if there is any, there is no plan. [ErrNoRoute] is among them if no selected route forwards to stable.
 func MakePlan(api API, observed Object, selection Selection, in intent.Intent) (Plan, error) {
 	name := objectName(api, observed)
-	routes, err := api.Routes(observed.JSON)
+	routes, err := Routes(api, observed)
 	if err != nil {
 		return Plan{}, fmt.Errorf("%s: %w", name, err)
 	}
 	p := &planner{api: api, in: in, memory: recall(observed.Annotations, in.Owner), bare: !in.ByHash(), spelt: map[string][]speltEntry{}}
+	unwanted := p.leaveOut(selection)
 	p.markByHash(routes)
 	plans, sources, faults := p.routes(routes, selection)
 	managed, more := p.manage(name, routes, sources)
@@ -102,14 +107,16 @@ func MakePlan(api API, observed Object, selection Selection, in intent.Intent) (
 		plan.describe(api, rp)
 		plan.add(rp)
 	}
-	follow, err := followSources(routes, plans, ownerLabelValue(in.Owner))
+	follow, err := p.followSources(routes, plans)
 	if err != nil {
 		return Plan{}, fmt.Errorf("%s: %w", name, err)
 	}
 	plan.Patch = append(append(plan.Patch, follow...), managed.patch...)
-	plan.Unmanaged = managed.unmanaged
+	if plan.Unmanaged = managed.unmanaged; unwanted && len(sources) > 0 {
+		plan.Unmanaged = fmt.Errorf("%s: header routes are added only where useHeaderRoutes is true, which it is not; set it", name)
+	}
 	plan.Policies, plan.Added, plan.Changed, plan.Removed = managed.policies, managed.added, managed.changed, managed.removed
-	plan.NewServices = append(plan.NewServices, managed.newServices...)
+	plan.Rehearsed, plan.NewServices = managed.partly && len(managed.patch) > 0, append(plan.NewServices, managed.newServices...)
 	mine := remember(plans)
 	if mine.HashLabel = in.Stable.HashLabel; len(mine.Held) == 0 {
 		mine.HashLabel = ""
@@ -120,7 +127,7 @@ func MakePlan(api API, observed Object, selection Selection, in intent.Intent) (
 	} else if in.Gone {
 		mine = record{}
 	}
-	mine.Managed = managed.left
+	mine.Managed, mine.Rules = managed.left, managed.rules
 	mine.Mirrored = len(managed.policies) > 0 || len(observed.Policies) > 0 || p.memory.mirrored && !observed.PoliciesKnown
 	underWay := !selection.None && in.UnderWay() || in.KeepWeights && mine.isUnderWay()
 	label, labels := p.label(observed.Labels, underWay, p.isLost(routes, plans, sources))
@@ -224,7 +231,8 @@ func (p *planner) holds(r Route) bool {
 
 // mayHoldManaged reports whether an object may hold managed routes of the Rollout, or have policies of it beside.
 func mayHoldManaged(o Object, in intent.Intent) bool {
-	return bytes.Contains(o.JSON, []byte(ownerLabelValue(in.Owner))) || recall(o.Annotations, in.Owner).mirrored
+	memory := recall(o.Annotations, in.Owner)
+	return bytes.Contains(o.JSON, []byte(ownerLabelValue(in.Owner))) || memory.managed || memory.mirrored
 }
 
 // remember returns the record of what the Rollout holds after the plans.

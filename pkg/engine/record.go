@@ -12,7 +12,7 @@ import (
 
 // Annotation is where an object remembers what Rollouts own on it: a JSON object with one record per owner. It is there
 // only while a release is under way, or an entry names a pod hash. Losing it costs the original spelling of weights and,
-// where an object is selected no more, that hash stays; nothing else.
+// where an object is selected no more, that hash stays; and managed routes stay that have no labels.
 const Annotation = "rollouts.argoproj.io/traffic-weights"
 
 // record is what one Rollout owns on an object.
@@ -29,6 +29,8 @@ type record struct {
 	AtRest bool `json:"atRest,omitempty"`
 	// Managed says that the object has managed routes of the Rollout.
 	Managed bool `json:"managed,omitempty"`
+	// Rules are those, where the routing API gives them no labels by which to know them.
+	Rules []managedRule `json:"rules,omitempty"`
 	// Mirrored says that there may be policies of the Rollout beside the object.
 	Mirrored bool `json:"mirrored,omitempty"`
 	// Label is the one that the plugin gave the object for this Rollout, among others, and that was not there before.
@@ -140,6 +142,8 @@ type memory struct {
 	labels []intent.Label
 	// managed says that the owner has managed routes on the object, and mirrored that it may have policies beside it.
 	managed, mirrored bool
+	// rules are the managed routes that the annotation tells of, by the label value of their owner.
+	rules map[string][]managedRule
 	// holders says which other owner holds a destination on a route, by their keys.
 	holders map[seatKey]string
 	// busy says that another owner has a release under way here.
@@ -153,7 +157,7 @@ type seatKey struct{ route, destination string }
 
 // recall reads the annotation. What cannot be read counts as lost.
 func recall(annotations map[string]string, owner string) memory {
-	m := memory{holders: map[seatKey]string{}, others: map[string]json.RawMessage{}}
+	m := memory{holders: map[seatKey]string{}, others: map[string]json.RawMessage{}, rules: map[string][]managedRule{}}
 	text, found := annotations[Annotation]
 	if !found {
 		return m
@@ -166,6 +170,9 @@ func recall(annotations map[string]string, owner string) memory {
 		if json.Unmarshal(m.others[other], r) != nil || r.isEmpty() {
 			delete(m.others, other)
 			continue
+		}
+		if len(r.Rules) > 0 {
+			m.rules[ownerLabelValue(other)] = r.Rules
 		}
 		if other == owner {
 			for _, h := range r.Held {

@@ -62,7 +62,7 @@ func (e *Engine) planRest(ctx context.Context, rest *Rest, targets []Target, in 
 		if target.API.Kind() != rest.API.Kind() || !target.Selects(rest.Observed) {
 			continue
 		}
-		rest.selection = Selection{Routes: target.Routes}
+		rest.selection = target.selection()
 		if rest.plan, err = e.plan(ctx, rest.API, rest.Observed, rest.selection, in); !errors.Is(err, ErrNoRoute) {
 			rest.Patch = rest.plan.Patch
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
 )
@@ -41,10 +42,12 @@ func (e *Engine) Verify(ctx context.Context, in intent.Intent, targets []Target,
 		verdict.fault(err)
 		return verdict
 	}
+	found := []sighting{}
 	selected, faults := e.eachSelected(ctx, targets, func(target Target, objects []Object) {
+		found = append(found, sighting{target, objects})
 		e.verify(ctx, &verdict, in, target, objects, acceptance)
 	})
-	verdict.Faults = append(faults, verdict.Faults...)
+	verdict.Faults = slices.Concat(faults, e.unmanaged(in, found), verdict.Faults)
 	leftBehind, err := e.leftBehind(ctx, in, targets, selected)
 	if err != nil {
 		verdict.fault(err)
@@ -74,9 +77,6 @@ func (e *Engine) atRest(api API, o Object, in intent.Intent) error {
 
 // verify adds what is to be said of the objects of one target to the verdict.
 func (e *Engine) verify(ctx context.Context, verdict *Verdict, in intent.Intent, target Target, objects []Object, acceptance bool) {
-	for _, fault := range e.unmanaged(in, target, objects) {
-		verdict.fault(fault)
-	}
 	passedOver := 0
 	for _, o := range objects {
 		one, err := e.verifyOne(ctx, in, target, o, acceptance)
@@ -108,7 +108,7 @@ func (e *Engine) verifyOne(ctx context.Context, in intent.Intent, target Target,
 func (e *Engine) compare(ctx context.Context, in intent.Intent, target Target, o Object, acceptance bool) (Verdict, error) {
 	verdict := Verdict{}
 	o, unread := e.withPolicies(ctx, target.API, o, in)
-	plan, err := e.makePlan(target.API, o, Selection{Routes: target.Routes}, in)
+	plan, err := e.makePlan(target.API, o, target.selection(), in)
 	switch {
 	case err != nil:
 	case unread != nil && intent.Mirrors(in.Managed):

@@ -84,7 +84,16 @@ func (e *Engine) write(ctx context.Context, api API, observed Object, plan Plan,
 
 // writeOnce sends the patch that was planned on an object as observed.
 func (e *Engine) writeOnce(ctx context.Context, api API, observed Object, plan Plan, selection Selection, in intent.Intent) error {
-	written, err := e.send(ctx, api, observed, plan)
+	patch, err := patchOf(observed, plan)
+	if err != nil {
+		return fmt.Errorf("%s: %w", objectName(api, observed), err)
+	}
+	if plan.Rehearsed {
+		if err := e.rehearse(ctx, api, observed, patch, selection, in); err != nil {
+			return e.explainRefusal(ctx, api, observed, err)
+		}
+	}
+	written, err := e.send(ctx, api, observed, patch)
 	if err != nil {
 		return e.explainRefusal(ctx, api, observed, err)
 	}
@@ -135,14 +144,29 @@ func (e *Engine) stillAsWritten(api API, written Object, selection Selection, in
 	return nil
 }
 
-// send patches an object on condition that it is still the one that was planned on.
-func (e *Engine) send(ctx context.Context, api API, observed Object, plan Plan) (Object, error) {
-	patch := append([]Operation{{Op: "replace", Path: "/metadata/resourceVersion", Value: observed.ResourceVersion}}, plan.Patch...)
-	data, err := json.Marshal(patch)
+// patchOf returns the patch of a plan, on condition that the object is still the one that was planned on.
+func patchOf(observed Object, plan Plan) ([]byte, error) {
+	return json.Marshal(append([]Operation{{Op: "replace", Path: "/metadata/resourceVersion", Value: observed.ResourceVersion}}, plan.Patch...))
+}
+
+// rehearse fails if the API server would not keep all that a patch says: an older definition of a kind drops fields that it
+// does not know.
+func (e *Engine) rehearse(ctx context.Context, api API, observed Object, patch []byte, selection Selection, in intent.Intent) error {
+	rehearsed, err := e.Cluster.Rehearse(ctx, api.Resource(), observed.Namespace, observed.Name, patch)
 	if err != nil {
-		return Object{}, fmt.Errorf("%s: %w", objectName(api, observed), err)
+		return fmt.Errorf("%s: %w", objectName(api, observed), err)
 	}
-	written, err := e.Cluster.Patch(ctx, api.Resource(), observed.Namespace, observed.Name, data)
+	left, err := MakePlan(api, rehearsed, selection, in)
+	if err == nil && len(left.Patch) > 0 {
+		return fmt.Errorf("%s: nothing was written, since the API server would not keep that a part of the requests is to be mirrored: its definition of %s is too old for it; mirror all of them, or install a newer one",
+			objectName(api, observed), api.Kind())
+	}
+	return err
+}
+
+// send patches an object.
+func (e *Engine) send(ctx context.Context, api API, observed Object, patch []byte) (Object, error) {
+	written, err := e.Cluster.Patch(ctx, api.Resource(), observed.Namespace, observed.Name, patch)
 	if err != nil {
 		e.generations.doubt(observed)
 		return Object{}, fmt.Errorf("%s: %w", objectName(api, observed), err)

@@ -1,6 +1,7 @@
 package gatewayapi_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -76,37 +77,75 @@ func TestSetServesOneWhereAnotherCannotBe(t *testing.T) {
 	}
 }
 
-// A step that these routes cannot serve yet is refused, whatever their kind, and no route is taken for a policy.
-func TestSetRefusesManagedRoutes(t *testing.T) {
-	all := 100
+// Managed rules are added where they can be and are wanted, and taken out again by the call for that, at rest and by restore.
+func TestSetAddsManagedRules(t *testing.T) {
+	for _, managed := range []intent.ManagedRoute{beta, mirror(100, gets)} {
+		for _, tt := range []struct {
+			name   string
+			remove func(*engine.Engine, intent.Intent) error
+		}{
+			{"removed", func(e *engine.Engine, in intent.Intent) error { return e.RemoveManaged(t.Context(), in, targets) }},
+			{"at rest", func(e *engine.Engine, _ intent.Intent) error { return e.Set(t.Context(), canary(0), targets) }},
+			{"restored", func(e *engine.Engine, in intent.Intent) error { return restore(t, e, in) }},
+		} {
+			t.Run(managed.Name+" "+tt.name, func(t *testing.T) {
+				c := cluster(t, rule("{name: web, port: 8080}"), raw("{name: web, port: 8080}"))
+				applied := c.Objects[0]
+				e, in := engine.New(c, hclog.NewNullLogger()), withManaged(0, managed)
+				in.MayMirror = managed.Mirror != nil
+				for range 2 {
+					if err := e.Set(t.Context(), in, targets); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if v := e.Verify(t.Context(), in, targets, true); !v.Verified() || c.Writes != 1 {
+					t.Errorf("%+v after %d writes", v, c.Writes)
+				}
+				if err := tt.remove(e, in); err != nil {
+					t.Fatal(err)
+				}
+				if objects.Spec(t, c.Objects[0]) != objects.Spec(t, applied) || len(c.Objects[0].Annotations) > 0 || c.Writes != 2 {
+					t.Errorf("after %d writes\n%s", c.Writes, objects.YAML(c.Objects[0].JSON))
+				}
+			})
+		}
+	}
+}
+
+// restore puts the routes at rest as a person does.
+func restore(t *testing.T, e *engine.Engine, in intent.Intent) error {
+	t.Helper()
+	rests, err := e.PlanRest(t.Context(), http, in, "apps", targets)
+	if err != nil || len(rests) != 1 {
+		t.Fatalf("to rest there are %v, %v", rests, err)
+	}
+	return e.PutAtRest(t.Context(), in, rests[0])
+}
+
+// A step that would change nothing is refused, and nothing is written.
+func TestSetRefusesManagedRulesThatNoRouteCanHave(t *testing.T) {
+	unwanted := targets[0]
+	unwanted.NoHeaders = true
 	for _, tt := range []struct {
-		name   string
-		mirror *int
-	}{{"header", nil}, {"mirror", &all}} {
+		name    string
+		targets []engine.Target
+		want    string
+	}{
+		{"not wanted", []engine.Target{unwanted, targets[1]}, "HTTPRoute apps/demo: header routes are added only where useHeaderRoutes is true, which it is not; set it; " +
+			"TCPRoute apps/raw: only rules without headers match (rules[0] \"all\"), so no header or mirror route can be added; select an HTTPRoute or a GRPCRoute as well"},
+		{"of a kind without headers", targets[1:], "TCPRoute apps/raw: only rules without headers match (rules[0] \"all\"), so no header or mirror route can be added; select an HTTPRoute or a GRPCRoute as well"},
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := cluster(t, rule("{name: web, port: 8080}"), raw("{name: web, port: 8080}"))
-			e := engine.New(c, hclog.NewNullLogger())
-			in := canary(0)
-			in.MayMirror = tt.mirror != nil
-			in.Managed = []intent.ManagedRoute{{Name: "beta", Mirror: tt.mirror, Matches: []intent.RequestMatch{{}}}}
-			if err := e.Set(t.Context(), in, targets); err == nil || !strings.Contains(err.Error(), "no header or mirror route can be added") {
-				t.Errorf("got %v", err)
+			e, in := engine.New(c, hclog.NewNullLogger()), withManaged(0, beta)
+			if err := e.Set(t.Context(), in, tt.targets); err == nil || err.Error() != tt.want {
+				t.Errorf("got  %v\nwant %s", err, tt.want)
 			}
-			if v := e.Verify(t.Context(), in, targets, true); v.Verified() {
-				t.Error("verified all the same")
+			if v := e.Verify(t.Context(), in, tt.targets, true); v.Verified() || v.Fault().Error() != tt.want {
+				t.Errorf("verified: %+v", v)
 			}
-			in.Managed = nil
-			if err := e.Set(t.Context(), in, targets); err != nil {
-				t.Error(err)
-			}
-			if rests, err := e.PlanRest(t.Context(), http, in, "apps", targets); err != nil || len(rests) > 0 {
-				t.Errorf("to rest there are %v, %v", rests, err)
-			}
-			if err := e.RemoveManaged(t.Context(), in, targets); err != nil {
-				t.Error(err)
-			}
-			if c.Writes != 0 || len(c.Objects) != 2 {
-				t.Errorf("%d writes, %d routes left", c.Writes, len(c.Objects))
+			if c.Writes != 0 {
+				t.Errorf("%d writes", c.Writes)
 			}
 		})
 	}
@@ -151,6 +190,34 @@ func TestVerifyWaitsForTheGateway(t *testing.T) {
 			}
 			if v.Verified() != tt.verified || strings.Join(v.Waiting, "") != tt.waiting || fault != tt.fault {
 				t.Errorf("verified %v, waiting %q, fault %q", v.Verified(), v.Waiting, fault)
+			}
+		})
+	}
+}
+
+// An API server that does not know how to mirror a part of the requests would mirror them all. It is asked beforehand.
+func TestSetRehearsesAMirrorOfAPart(t *testing.T) {
+	for _, tt := range []struct {
+		drops      string
+		percentage int
+		writes     int
+		want       string
+	}{
+		{"", 35, 1, ""},
+		{"percent", 100, 1, ""},
+		{"percent", 35, 0, "HTTPRoute apps/demo: nothing was written, since the API server would not keep that a part of the requests is to be mirrored: its definition of HTTPRoute is too old for it; mirror all of them, or install a newer one"},
+	} {
+		t.Run(fmt.Sprint(tt.percentage, " without ", tt.drops), func(t *testing.T) {
+			c := cluster(t, strings.Replace(rule("{port: 8080, name: web}"), "name: all, ", "", 1))
+			c.Drops = tt.drops
+			e, in := engine.New(c, hclog.NewNullLogger()), withManaged(20, mirror(tt.percentage, gets))
+			for range 2 {
+				if err := e.Set(t.Context(), in, targets[:1]); err == nil && tt.want != "" || err != nil && err.Error() != tt.want {
+					t.Errorf("got  %v\nwant %s", err, tt.want)
+				}
+			}
+			if c.Writes != tt.writes {
+				t.Errorf("%d writes, want %d", c.Writes, tt.writes)
 			}
 		})
 	}

@@ -21,15 +21,17 @@ const group = "gateway.networking.k8s.io"
 type Routes struct {
 	relative
 	kind, resource, version string
-	// filtered says that a backendRef of this kind may have filters.
+	// filtered says that rules and backendRefs of this kind may have filters, and rules matches by headers.
 	filtered bool
 }
+
+const httpRoute = "HTTPRoute"
 
 var _ engine.API = Routes{}
 
 // HTTPRoutes are HTTPRoutes of a version that the cluster serves: v1 or v1beta1.
 func HTTPRoutes(version string) Routes {
-	return Routes{kind: "HTTPRoute", resource: "httproutes", version: version, filtered: true}
+	return Routes{kind: httpRoute, resource: "httproutes", version: version, filtered: true}
 }
 
 // GRPCRoutes are GRPCRoutes of a version that the cluster serves: v1.
@@ -52,7 +54,7 @@ func (a Routes) Kind() string { return a.kind }
 
 // Words returns those of the Gateway API.
 func (Routes) Words() engine.Words {
-	return engine.Words{Object: "route", Route: "rule", Namespace: "namespace"}
+	return engine.Words{Object: "route", Route: "rule", Namespace: "namespace", Headed: "an HTTPRoute or a GRPCRoute"}
 }
 
 // Resource returns the routes' resource of group gateway.networking.k8s.io.
@@ -66,14 +68,7 @@ func (Routes) Labelled() bool { return true }
 // Policies returns none: a route mirrors by its own filters.
 func (Routes) Policies() engine.PolicyKind { return engine.PolicyKind{} }
 
-var errUnmanaged = errors.New("header and mirror routes cannot be added to routes of the Gateway API")
-
-// SpellRoute fails: rules are not made yet. Routes offers no place for them, so that a Rollout that wants some is refused.
-func (Routes) SpellRoute(engine.Route, engine.ManagedRoute) (json.RawMessage, error) {
-	return nil, errUnmanaged
-}
-
 // MirrorPolicy fails: there are no such policies.
 func (Routes) MirrorPolicy(map[string]string, json.RawMessage, int) (json.RawMessage, error) {
-	return nil, errUnmanaged
+	return nil, errors.New("routes of the Gateway API mirror by their own filters")
 }

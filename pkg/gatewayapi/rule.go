@@ -66,6 +66,9 @@ type viewer struct {
 
 func (v *viewer) rule(index int, raw json.RawMessage) engine.Route {
 	r := engine.Route{Place: fmt.Sprintf("rules[%d]", index), Index: index, JSON: raw}
+	if v.api.filtered {
+		r.Section = "/spec/rules"
+	}
 	if !present(raw) {
 		r.Fault = errors.New("is null")
 		return r

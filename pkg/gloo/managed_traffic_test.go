@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/gloo"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/gateway"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/oracle"
 )
 
 // A request goes to the canary if it would have reached a source route and fits one of the header route's conditions; if
@@ -137,31 +137,7 @@ func drawRequest(t *rapid.T) *http.Request {
 }
 
 func fitsAny(m intent.ManagedRoute, req *http.Request) bool {
-	return slices.ContainsFunc(m.Matches, func(match intent.RequestMatch) bool { return fits(match, req) })
-}
-
-// fits reports whether a request meets all conditions of a match.
-func fits(match intent.RequestMatch, req *http.Request) bool {
-	if match.Method != nil && !holds(*match.Method, req.Method) || match.Path != nil && !holds(*match.Path, req.URL.Path) {
-		return false
-	}
-	for _, h := range match.Headers {
-		if values := req.Header.Values(h.Name); len(values) == 0 || !holds(h.ValueMatch, values[0]) {
-			return false
-		}
-	}
-	return true
-}
-
-func holds(m intent.ValueMatch, text string) bool {
-	switch m.Type {
-	case intent.Prefix:
-		return strings.HasPrefix(text, m.Value)
-	case intent.Regex:
-		return regexp.MustCompile("^(?:" + m.Value + ")$").MatchString(text)
-	default:
-		return text == m.Value
-	}
+	return slices.ContainsFunc(m.Matches, func(match intent.RequestMatch) bool { return oracle.Fits(match, req) })
 }
 
 func decide(t *rapid.T, o engine.Object, req *http.Request) gateway.Decision {

@@ -30,7 +30,7 @@ func (RouteTables) Kind() string { return "RouteTable" }
 
 // Words returns those of RouteTables.
 func (RouteTables) Words() engine.Words {
-	return engine.Words{Object: "table", Route: "route", Namespace: "ref.namespace", Kind: "destinationKind or stable.kind"}
+	return engine.Words{Object: "table", Route: "route", Namespace: "ref.namespace", Headed: "an http route", Kind: "destinationKind or stable.kind"}
 }
 
 // Resource returns networking.gloo.solo.io/v2 routetables.

@@ -25,6 +25,17 @@ func Mirrors(routes []ManagedRoute) bool {
 	return slices.ContainsFunc(routes, func(m ManagedRoute) bool { return m.Mirror != nil })
 }
 
+// Mirrored returns the matches of the mirrors among the routes.
+func Mirrored(routes []ManagedRoute) []RequestMatch {
+	var matches []RequestMatch
+	for _, m := range routes {
+		if m.Mirror != nil {
+			matches = append(matches, m.Matches...)
+		}
+	}
+	return matches
+}
+
 // revisionAnnotation is where the controller keeps the number of a Rollout's revision (argo-rollouts,
 // utils/annotations.RevisionAnnotation).
 const revisionAnnotation = "rollout.argoproj.io/revision"

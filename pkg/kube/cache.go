@@ -118,6 +118,11 @@ func (c *Cache) Patch(ctx context.Context, resource schema.GroupVersionResource,
 	return o, err
 }
 
+// Rehearse returns what would come of a JSON Patch.
+func (c *Cache) Rehearse(ctx context.Context, resource schema.GroupVersionResource, namespace, name string, patch []byte) (engine.Object, error) {
+	return c.client(resource).Rehearse(ctx, resource, namespace, name, patch)
+}
+
 // Create creates an object, and remembers it.
 func (c *Cache) Create(ctx context.Context, resource schema.GroupVersionResource, namespace string, object []byte) (engine.Object, error) {
 	o, err := c.client(resource).Create(ctx, resource, namespace, object)

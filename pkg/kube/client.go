@@ -138,8 +138,21 @@ func (c *Client) page(raw []byte) (page, error) {
 
 // Patch applies a JSON Patch, which has to name the version that it is for: it may be sent again.
 func (c *Client) Patch(ctx context.Context, resource schema.GroupVersionResource, namespace, name string, patch []byte) (engine.Object, error) {
+	return c.patch(ctx, resource, namespace, name, patch, false)
+}
+
+// Rehearse returns what would come of a JSON Patch (dry run).
+func (c *Client) Rehearse(ctx context.Context, resource schema.GroupVersionResource, namespace, name string, patch []byte) (engine.Object, error) {
+	return c.patch(ctx, resource, namespace, name, patch, true)
+}
+
+func (c *Client) patch(ctx context.Context, resource schema.GroupVersionResource, namespace, name string, patch []byte, rehearse bool) (engine.Object, error) {
 	raw, err := c.do(ctx, ask{"patch", resource, namespace, func(r *rest.RESTClient, of schema.GroupVersionResource) *rest.Request {
-		return r.Patch(types.JSONPatchType).AbsPath(path(of, namespace, name)...).Body(patch)
+		request := r.Patch(types.JSONPatchType).AbsPath(path(of, namespace, name)...).Body(patch)
+		if rehearse {
+			request = request.Param("dryRun", metav1.DryRunAll)
+		}
+		return request
 	}})
 	if err != nil {
 		return engine.Object{}, err

@@ -110,6 +110,18 @@ func TestPatchIsAJSONPatch(t *testing.T) {
 	}
 }
 
+func TestRehearsalIsADryRun(t *testing.T) {
+	c, _ := client(t, func(w http.ResponseWriter, r *http.Request) {
+		if got := r.Method + " " + r.URL.RawQuery; got != "PATCH dryRun=All" {
+			t.Errorf("asked for %s", got)
+		}
+		fmt.Fprint(w, `{"metadata":{"namespace":"gloo-mesh","name":"demo","uid":"u","resourceVersion":"6","generation":3}}`)
+	})
+	if o, err := c.Rehearse(context.Background(), routeTables, "gloo-mesh", "demo", []byte(`[]`)); err != nil || o.UID != "u" {
+		t.Errorf("got %+v, %v", o, err)
+	}
+}
+
 func TestServicePorts(t *testing.T) {
 	c, _ := client(t, func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"metadata":{"name":"web"},"spec":{"ports":[{"name":"http","port":80,"targetPort":"web"},{"port":81,"targetPort":8081}]}}`)

@@ -316,19 +316,77 @@ func (c *both) wasAskedForRoutes(t *testing.T, want ...string) {
 	}
 }
 
-// Until the Gateway API's rules can carry headers, a step that needs that is refused.
-func TestHeaderStepsOnRoutesAreRefused(t *testing.T) {
+// A header step adds a route to the table and a rule to the HTTPRoute, before the canary has any weight, and the call for that takes
+// both out again. Of routes given in a list, those that want none have none.
+func TestHeaderStepsOnBoth(t *testing.T) {
+	for _, tt := range []struct {
+		name, block string
+		rules       int
+	}{
+		{"the only one", onRoute, 2},
+		{"of a list", "httpRoutes: [{name: route, useHeaderRoutes: true}]\n", 2},
+		{"of a list, and not wanted", "httpRoutes: [{name: route}]\n", 1},
+		{"by label", "httpRouteSelector: {matchExpressions: [{key: nothing, operator: DoesNotExist}]}\n", 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := newBoth(t)
+			r, ro := c.restart(), atHeaderStep(t, onTable+tt.block)
+			if err := r.SetHeaderRoute(ro, ro.Spec.Strategy.Canary.Steps[0].SetHeaderRoute); err.HasError() {
+				t.Fatal(err)
+			}
+			if answer, err := r.VerifyWeight(ro, 0, nil); answer != types.Verified {
+				t.Errorf("not verified: %v", err)
+			}
+			if got := c.routes(t); got != [2]int{2, tt.rules} {
+				t.Errorf("%d routes and rules, want 2 and %d", got, tt.rules)
+			}
+			if err := r.RemoveManagedRoutes(ro); err.HasError() {
+				t.Error(err)
+			}
+			if got := c.routes(t); got != [2]int{1, 1} {
+				t.Errorf("%d routes and rules are left, want 1 and 1", got)
+			}
+		})
+	}
+}
+
+// A header step that no object can carry out is refused: it would promote a version that nobody has tried.
+func TestHeaderStepThatNoRouteWants(t *testing.T) {
 	c := newBoth(t)
-	ro := rollout(t, "solo-io/glooplatform", onTable+onRoute)
+	ro := atHeaderStep(t, "httpRoutes: [{name: route}]\n")
+	const want = "HTTPRoute apps/route: header routes are added only where useHeaderRoutes is true, which it is not; set it"
+	if got := c.restart().SetHeaderRoute(ro, ro.Spec.Strategy.Canary.Steps[0].SetHeaderRoute).ErrorString; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if c.Writes != 0 {
+		t.Errorf("%d writes", c.Writes)
+	}
+}
+
+// atHeaderStep returns the Rollout with this block at its first step, which sets header route beta.
+func atHeaderStep(t *testing.T, block string) *v1alpha1.Rollout {
+	t.Helper()
+	ro := rollout(t, "solo-io/glooplatform", block)
 	canary := ro.Spec.Strategy.Canary
 	canary.TrafficRouting.ManagedRoutes = []v1alpha1.MangedRoutes{{Name: "beta"}}
 	canary.Steps = []v1alpha1.CanaryStep{{SetHeaderRoute: &v1alpha1.SetHeaderRoute{Name: "beta",
 		Match: []v1alpha1.HeaderRoutingMatch{{HeaderName: "x-beta", HeaderValue: &v1alpha1.StringMatch{Exact: "yes"}}}}}}
 	ro.Annotations = map[string]string{"rollout.argoproj.io/revision": "2"}
 	ro.Status.StableRS, ro.Status.CurrentPodHash = "v1", "v2"
-	if got := c.restart().SetHeaderRoute(ro, canary.Steps[0].SetHeaderRoute).ErrorString; !strings.Contains(got, "no header or mirror route can be added") {
-		t.Errorf("got %q", got)
+	return ro
+}
+
+// routes returns how many routes the table has, and how many rules the route.
+func (c *both) routes(t *testing.T) (n [2]int) {
+	t.Helper()
+	for i, api := range plugin.APIs()[:2] {
+		routes, err := api.Routes(c.Objects[i].JSON)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n[i] = len(routes)
 	}
+	return n
 }
 
 // decoded returns a block as the plugin reads it.

@@ -54,7 +54,7 @@ func (o Options) Targets(ro *v1alpha1.Rollout, block *config.Config) ([]engine.T
 	for _, kind := range kinds {
 		api := apiOf(kind.Kind)
 		for _, named := range kind.Named {
-			targets = append(targets, engine.Target{API: api, Namespace: namespace, Name: named.Name})
+			targets = append(targets, engine.Target{API: api, Namespace: namespace, Name: named.Name, NoHeaders: !named.UseHeaderRoutes})
 		}
 		if kind.Selector == nil {
 			continue

@@ -40,6 +40,8 @@ type Cluster struct {
 	Forbidden []string
 	// Failing is a verb that ends in an error.
 	Failing string
+	// Drops is a field that the API server does not know and drops; empty: it knows all.
+	Drops string
 	// Reverts says that patches are answered with what they were to change.
 	Reverts bool
 }
@@ -179,6 +181,15 @@ func (c *Cluster) Find(ctx context.Context, resource schema.GroupVersionResource
 
 // Patch is part of [engine.Cluster].
 func (c *Cluster) Patch(_ context.Context, resource schema.GroupVersionResource, namespace, name string, patch []byte) (engine.Object, error) {
+	return c.patch(resource, namespace, name, patch, false)
+}
+
+// Rehearse is part of [engine.Cluster].
+func (c *Cluster) Rehearse(_ context.Context, resource schema.GroupVersionResource, namespace, name string, patch []byte) (engine.Object, error) {
+	return c.patch(resource, namespace, name, patch, true)
+}
+
+func (c *Cluster) patch(resource schema.GroupVersionResource, namespace, name string, patch []byte, rehearse bool) (engine.Object, error) {
 	if slices.Contains(c.Forbidden, "patch") {
 		return engine.Object{}, apierrors.NewForbidden(resource.GroupResource(), name, fmt.Errorf("in namespace %s", namespace))
 	}
@@ -211,12 +222,47 @@ func (c *Cluster) Patch(_ context.Context, resource schema.GroupVersionResource,
 	if after.Metadata.ResourceVersion != (*objects)[i].ResourceVersion {
 		return engine.Object{}, apierrors.NewConflict(resource.GroupResource(), name, fmt.Errorf("changed meanwhile"))
 	}
+	if raw, err = withoutField(raw, c.Drops); err != nil {
+		return engine.Object{}, err
+	}
+	if rehearse {
+		return engine.ReadObject(raw)
+	}
 	c.Writes++
 	if c.Reverts {
 		raw = (*objects)[i].JSON
 	}
 	c.put(objects, raw)
 	return (*objects)[i], nil
+}
+
+// withoutField returns JSON without a field, wherever it stands in the rules of a route.
+func withoutField(raw []byte, field string) ([]byte, error) {
+	if field == "" {
+		return raw, nil
+	}
+	tree := map[string]any{}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	if err := decoder.Decode(&tree); err != nil {
+		return nil, err
+	}
+	dropField(tree["spec"].(map[string]any)["rules"], field)
+	return json.Marshal(tree)
+}
+
+func dropField(value any, field string) {
+	switch v := value.(type) {
+	case []any:
+		for _, element := range v {
+			dropField(element, field)
+		}
+	case map[string]any:
+		delete(v, field)
+		for _, element := range v {
+			dropField(element, field)
+		}
+	}
 }
 
 // Create is part of [engine.Cluster].
