@@ -62,7 +62,7 @@ func (d *story) servesWith(n int, path, header, value string, want shares) {
 		d.t.Fatal(err)
 	}
 	req.Header.Set(header, value)
-	tally, err := gw.Share(d.t.Context(), n, req)
+	tally, err := d.client.Share(d.t.Context(), n, req)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func (d *story) soonServesWith(header, value, image string) {
 			return false, err
 		}
 		req.Header.Set(header, value)
-		answer, err := gw.Do(req)
+		answer, err := d.client.Do(req)
 		return answer.Image == image, err
 	})
 	d.isServed()

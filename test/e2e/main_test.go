@@ -3,6 +3,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -14,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/gateway"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/gatewayapi"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/testbed"
 )
 
@@ -28,6 +30,7 @@ const (
 	inEast       = "test/east"    // calls its cluster east
 	inWest       = "test/west"    // is registered in another cluster, which it calls west
 	downloaded   = "test/loaded"  // comes by HTTP, with its sha256
+	successor    = "argoproj-labs/gatewayAPI"
 )
 
 // allowedNamespace is where tables of the plugin called bounded may be.
@@ -35,8 +38,9 @@ const allowedNamespace = "gateways"
 
 var (
 	bed    *testbed.Bed
-	gw     *gateway.Gateway
-	binary string // the plugin
+	gw     *gateway.Gateway    // in place of Gloo
+	edge   *gatewayapi.Gateway // serves routes of the Gateway API
+	binary string              // the plugin
 )
 
 func TestMain(m *testing.M) {
@@ -75,9 +79,11 @@ func run(m *testing.M) int {
 			{Name: fragile, Binary: binary},
 			{Name: bounded, Binary: binary, Args: []string{"--route-namespaces", allowedNamespace}},
 			{Name: inEast, Binary: binary, Args: []string{"--cluster", "east"}},
+			{Name: successor, Binary: binary},
 			released,
 		},
 		GatewayAPI:     true,
+		Rights:         []string{"deploy/rbac", "deploy/rbac-gateway-api"},
 		ControllerArgs: []string{"--qps=500", "--burst=1000"},
 	}, func(b *testbed.Bed) int {
 		if b == nil {
@@ -91,8 +97,12 @@ func run(m *testing.M) int {
 		if gw, err = gateway.Start(context.Background(), b.Config, gateway.Options{Delay: 50 * time.Millisecond, Cluster: "east"}); err != nil {
 			return fail(err)
 		}
+		// At once: a weight that is not served yet when the controller looks again is looked at 10 seconds later.
+		if edge, err = gatewayapi.Start(context.Background(), b.Config, 0); err != nil {
+			return fail(err)
+		}
 		code := m.Run()
-		if err := gw.Stop(); err != nil {
+		if err := errors.Join(gw.Stop(), edge.Stop()); err != nil {
 			return fail(err)
 		}
 		for _, line := range bed.Controller.Log().Grep("DATA RACE|panic: ") {

@@ -32,7 +32,7 @@ func (d *story) mirrors(n int, method, path string, want shares, image string) {
 		d.t.Fatal(err)
 	}
 	before := gw.Mirrored(d.Namespace, "")
-	tally, err := gw.Share(d.t.Context(), n, req)
+	tally, err := d.client.Share(d.t.Context(), n, req)
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -20,8 +20,8 @@ const (
 	requestsAtZero = 2000
 )
 
-// doubt is how often a right share may be taken for a wrong one. The package takes fewer than 200 measurements, so that a
-// run of all of them fails by chance less than once in 10,000. It comes to about 5 standard deviations: of 1,000 answers,
+// doubt is how often a right share may be taken for a wrong one. The package takes fewer than 400 measurements, so that a
+// run of all of them fails by chance less than once in 5,000. It comes to about 5 standard deviations: of 1,000 answers,
 // 10 percent may be anything from 56 to 151.
 const doubt = 5e-7
 
@@ -76,7 +76,7 @@ func (d *story) ask(n int, path string) gateway.Tally {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	tally, err := gw.Share(d.t.Context(), n, req)
+	tally, err := d.client.Share(d.t.Context(), n, req)
 	if err != nil {
 		d.t.Fatal(err)
 	}

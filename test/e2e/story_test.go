@@ -34,11 +34,14 @@ var (
 
 // setup is what a story begins with. The zero value is Rollout web with its Services and a table that lists stable only.
 type setup struct {
-	// services and tables are YAML of Services and RouteTables. Default: testdata/services.yaml and table-stable.yaml.
-	services, tables string
+	// services is YAML of Services. Default: testdata/services.yaml.
+	services string
+	// tables and routes are YAML of RouteTables and of routes of the Gateway API. Default: table-stable.yaml, and no route;
+	// with routes, no table.
+	tables, routes string
 	// plugin is the name in the Rollout. Default: today's.
 	plugin string
-	// block is the plugin's block in the Rollout, in YAML. Default: table demo.
+	// block is the plugin's block in the Rollout, in YAML. Default: table demo; with routes, HTTPRoute demo.
 	block string
 	// steps replace those of testdata/rollout.yaml.
 	steps []v1alpha1.CanaryStep
@@ -54,24 +57,46 @@ type story struct {
 	name string // the Rollout's
 	// tables are the RouteTables as people wrote them, whatever the plugin does to them meanwhile.
 	tables map[client.ObjectKey]*unstructured.Unstructured
+	// routes are those of the Gateway API, likewise.
+	routes map[routeKey]*unstructured.Unstructured
+	// client sends its requests through the gateway that serves them.
+	client *gateway.Client
 }
 
 // prepare applies everything but the Rollout.
 func (s setup) prepare(t *testing.T) *story {
 	t.Helper()
-	d := &story{Scope: bed.For(t), t: t, name: "web", tables: map[client.ObjectKey]*unstructured.Unstructured{}}
+	d := newStory(t, "web")
 	t.Cleanup(d.ends)
 	d.Apply(or(s.services, file(t, "services.yaml")))
-	d.applyTables(or(s.tables, file(t, "table-stable.yaml")))
+	if s.routes == "" {
+		d.applies(or(s.tables, file(t, "table-stable.yaml")))
+		return d
+	}
+	d.client = edge.Client
+	d.Apply(file(t, "gateway.yaml"))
+	d.applies(s.tables + "\n---\n" + s.routes)
 	return d
+}
+
+func newStory(t *testing.T, rollout string) *story {
+	t.Helper()
+	return &story{
+		Scope: bed.For(t), t: t, name: rollout, client: gw.Client,
+		tables: map[client.ObjectKey]*unstructured.Unstructured{}, routes: map[routeKey]*unstructured.Unstructured{},
+	}
 }
 
 // ends deletes what the controller and the plugin would go on looking at: a Rollout that cannot be served is tried again and
 // again, and every table may hold something of every Rollout.
 func (d *story) ends() {
-	tables := &unstructured.Unstructured{}
-	tables.SetGroupVersionKind(tableKind)
-	for _, kind := range []client.Object{&v1alpha1.Rollout{}, tables} {
+	kinds := []client.Object{&v1alpha1.Rollout{}}
+	for _, kind := range append(routeKinds, tableKind) {
+		objects := &unstructured.Unstructured{}
+		objects.SetGroupVersionKind(kind)
+		kinds = append(kinds, objects)
+	}
+	for _, kind := range kinds {
 		// the test's own context has ended
 		if err := bed.Client.DeleteAllOf(context.Background(), kind, client.InNamespace(d.Namespace)); err != nil {
 			d.t.Error(err)
@@ -89,10 +114,22 @@ func (s setup) begin(t *testing.T) *story {
 	return d
 }
 
-func (d *story) applyTables(text string) {
+// applies applies tables, routes and what is beside them.
+func (d *story) applies(text string) {
 	d.t.Helper()
-	for _, table := range d.Apply(text) {
-		d.tables[client.ObjectKeyFromObject(table)] = table
+	for _, object := range d.Apply(text) {
+		d.takes(object)
+	}
+}
+
+// takes notes how people wrote an object, if it is a table or a route.
+func (d *story) takes(object *unstructured.Unstructured) {
+	kind, key := object.GroupVersionKind(), client.ObjectKeyFromObject(object)
+	switch {
+	case kind == tableKind:
+		d.tables[key] = object
+	case slices.Contains(routeKinds, kind):
+		d.routes[routeKey{kind, key}] = object
 	}
 }
 
@@ -107,7 +144,11 @@ func (s setup) rollout(t *testing.T) string {
 	if s.steps != nil {
 		canary.Steps = s.steps
 	}
-	block, err := yaml.YAMLToJSON([]byte(or(s.block, "routeTableSelector: {name: demo}")))
+	byDefault := "routeTableSelector: {name: demo}"
+	if s.routes != "" {
+		byDefault = "httpRoute: demo"
+	}
+	block, err := yaml.YAMLToJSON([]byte(or(s.block, byDefault)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +242,7 @@ func (d *story) aborts() {
 	d.isAtRest()
 }
 
-// isServed waits until the gateway serves every table and policy as it is now, and checks that Gloo would take each.
+// isServed waits until the gateways serve every table, policy and route as it is now, and checks that Gloo would take the tables.
 func (d *story) isServed() {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.t.Context(), testbed.DefaultTimeout)
@@ -223,6 +264,9 @@ func (d *story) isServed() {
 			d.t.Fatal(err)
 		}
 	}
+	for _, written := range d.routes {
+		d.isAccepted(written)
+	}
 }
 
 // policies reads the MirrorPolicies of the story's namespace.
@@ -236,39 +280,45 @@ func (d *story) policies() []unstructured.Unstructured {
 	return list.Items
 }
 
-// isAtRest waits until every table is what people wrote, and is served as such.
+// isAtRest waits until every table and route is what people wrote, and is served as such.
 func (d *story) isAtRest() {
 	d.t.Helper()
 	d.isAsWritten()
 	d.isServed()
 }
 
-// isAsWritten waits until every table is what people wrote. Nothing of the plugin's is left in it or beside it.
+// isAsWritten waits until every table and route is what people wrote. Nothing of the plugin's is left in it or beside it.
 func (d *story) isAsWritten() {
 	d.t.Helper()
 	d.WaitUntil("no policy", func(context.Context) (bool, error) { return len(d.policies()) == 0, nil })
-	for key, written := range d.tables {
-		d.WaitUntil("RouteTable "+key.String()+" as it was written", func(context.Context) (bool, error) {
-			table := d.table(key)
-			if err := equal("spec", table.Object["spec"], written.Object["spec"]); err != nil {
+	for _, written := range d.written() {
+		what := written.GetKind() + " " + client.ObjectKeyFromObject(written).String()
+		d.WaitUntil(what+" as it was written", func(context.Context) (bool, error) {
+			now := d.now(written)
+			if err := equal("spec", now.Object["spec"], written.Object["spec"]); err != nil {
 				return false, err
 			}
-			if err := equal("annotations", table.GetAnnotations(), written.GetAnnotations()); err != nil {
+			if err := equal("annotations", now.GetAnnotations(), written.GetAnnotations()); err != nil {
 				return false, err
 			}
-			err := equal("labels", table.GetLabels(), written.GetLabels())
+			err := equal("labels", now.GetLabels(), written.GetLabels())
 			return err == nil, err
 		})
 	}
 }
 
-// isUntouched checks that nobody has written to any table but the people who created it.
+// written returns the tables and routes as people wrote them.
+func (d *story) written() []*unstructured.Unstructured {
+	return slices.AppendSeq(slices.Collect(maps.Values(d.tables)), maps.Values(d.routes))
+}
+
+// isUntouched checks that nobody has written to any table or route but the people who created it.
 func (d *story) isUntouched() {
 	d.t.Helper()
 	d.isAsWritten()
-	for key := range d.tables {
-		if generation := d.table(key).GetGeneration(); generation != 1 {
-			d.t.Errorf("RouteTable %s has generation %d, want 1: somebody wrote", key, generation)
+	for _, written := range d.written() {
+		if generation := d.now(written).GetGeneration(); generation != 1 {
+			d.t.Errorf("%s %s has generation %d, want 1: somebody wrote", written.GetKind(), written.GetName(), generation)
 		}
 	}
 }
@@ -285,20 +335,30 @@ func equal(what string, got, want any) error {
 	return fmt.Errorf("%s:\n%swant\n%s", what, g, w)
 }
 
+// now reads the object that somebody wrote.
+func (d *story) now(written *unstructured.Unstructured) *unstructured.Unstructured {
+	d.t.Helper()
+	now, err := read(d.t.Context(), written.GroupVersionKind(), client.ObjectKeyFromObject(written))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return now
+}
+
 // table reads a table.
 func (d *story) table(key client.ObjectKey) *unstructured.Unstructured {
 	d.t.Helper()
-	table, err := read(d.t.Context(), key)
+	table, err := read(d.t.Context(), tableKind, key)
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	return table
 }
 
-func read(ctx context.Context, key client.ObjectKey) (*unstructured.Unstructured, error) {
-	table := &unstructured.Unstructured{}
-	table.SetGroupVersionKind(tableKind)
-	return table, bed.Client.Get(ctx, key, table)
+func read(ctx context.Context, kind schema.GroupVersionKind, key client.ObjectKey) (*unstructured.Unstructured, error) {
+	object := &unstructured.Unstructured{}
+	object.SetGroupVersionKind(kind)
+	return object, bed.Client.Get(ctx, key, object)
 }
 
 // someoneEdits changes a table of the story's namespace as another person would, who knows nothing of the release. The
@@ -325,7 +385,7 @@ func (d *story) changes(name string, edit func(table *unstructured.Unstructured)
 // change reads a table, edits it and writes it, again on a conflict.
 func change(ctx context.Context, key client.ObjectKey, edit func(table *unstructured.Unstructured)) error {
 	return retry.RetryOnConflict(testbed.Patience, func() error {
-		table, err := read(ctx, key)
+		table, err := read(ctx, tableKind, key)
 		if err != nil {
 			return err
 		}
@@ -355,19 +415,19 @@ func (d *story) soonLists(route, want string) {
 	d.isServed()
 }
 
-// destinations writes the destinations of an http route, in whatever table it is, as a text.
+// destinations writes the destinations of an http route of a table, or of a rule, in whatever object it is, as a text.
 func (d *story) destinations(name string) string {
 	d.t.Helper()
-	for key := range d.tables {
-		raw, err := json.Marshal(d.table(key).Object["spec"])
+	for _, written := range d.written() {
+		raw, err := json.Marshal(d.now(written).Object["spec"])
 		if err != nil {
 			d.t.Fatal(err)
 		}
-		spec := struct{ HTTP []routeView }{}
+		spec := struct{ HTTP, Rules []routeView }{}
 		if err := json.Unmarshal(raw, &spec); err != nil {
 			d.t.Fatal(err)
 		}
-		for _, r := range spec.HTTP {
+		for _, r := range slices.Concat(spec.HTTP, spec.Rules) {
 			if r.Name == name {
 				return r.String()
 			}
@@ -377,22 +437,25 @@ func (d *story) destinations(name string) string {
 	return ""
 }
 
-// routeView is what the tests look at in a route.
+// routeView is what the tests look at in a route of a table, or in a rule.
 type routeView struct {
-	Name      string
-	ForwardTo struct {
-		Destinations []struct {
-			Ref    struct{ Name string }
-			Subset map[string]string
-			Weight *int
-		}
-	}
+	Name        string
+	ForwardTo   struct{ Destinations []destinationView }
+	BackendRefs []destinationView
+}
+
+// destinationView is of a destination, or of a backendRef, which has its name for itself.
+type destinationView struct {
+	Ref    struct{ Name string }
+	Name   string
+	Subset map[string]string
+	Weight *int
 }
 
 func (r routeView) String() string {
 	var texts []string
-	for _, d := range r.ForwardTo.Destinations {
-		text := d.Ref.Name
+	for _, d := range slices.Concat(r.ForwardTo.Destinations, r.BackendRefs) {
+		text := d.Ref.Name + d.Name
 		for _, key := range slices.Sorted(maps.Keys(d.Subset)) {
 			text += "/" + d.Subset[key]
 		}
