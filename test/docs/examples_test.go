@@ -58,8 +58,9 @@ func documents(t *testing.T, folder string) []document {
 	return all
 }
 
-// gloo is an object of Gloo; its spec is decoded by Gloo's own rules.
-type gloo struct {
+// custom is an object whose spec is decoded by rules of its own: Gloo's here, and those of the Gateway API by an API server, in
+// TestExamples.
+type custom struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              json.RawMessage `json:"spec"`
@@ -76,8 +77,9 @@ func (d document) decode() (any, error) {
 		"Role":               &rbacv1.Role{},
 		"RoleBinding":        &rbacv1.RoleBinding{},
 		"Rollout":            &v1alpha1.Rollout{},
-		"RouteTable":         &gloo{},
-		"VirtualGateway":     &gloo{},
+		"RouteTable":         &custom{},
+		"VirtualGateway":     &custom{},
+		"HTTPRoute":          &custom{},
 	}
 	into, known := kinds[d.kind]
 	if !known {
@@ -90,8 +92,8 @@ func (d document) decode() (any, error) {
 		"RouteTable":     &networkingv2.RouteTableSpec{},
 		"VirtualGateway": &networkingv2.VirtualGatewaySpec{},
 	}
-	if object, isGloo := into.(*gloo); isGloo {
-		return specs[d.kind], protojson.Unmarshal(object.Spec, specs[d.kind])
+	if spec, isGloo := specs[d.kind]; isGloo {
+		return spec, protojson.Unmarshal(into.(*custom).Spec, spec)
 	}
 	return into, nil
 }
@@ -131,6 +133,7 @@ func TestExamplesDecodeStrictly(t *testing.T) {
 	for folder, want := range map[string]string{
 		"examples":               "/Namespace/Rollout/RouteTable/Service/Service/VirtualGateway",
 		"examples/experiments":   "/Rollout",
+		"examples/gatewayapi":    "/Namespace/Rollout/HTTPRoute/Service/Service",
 		"examples/header-routes": "/Rollout",
 		"examples/mirroring":     "/Rollout",
 		"examples/ping-pong":     "/Rollout/RouteTable/Service/Service",
@@ -146,11 +149,7 @@ func TestExamplesDecodeStrictly(t *testing.T) {
 // checkBlock decodes the plugin's block as the plugin does, and works out what the Rollout wants after its last step.
 func checkBlock(t *testing.T, rollout *v1alpha1.Rollout) {
 	t.Helper()
-	block, found := rollout.Spec.Strategy.Canary.TrafficRouting.Plugins[plugin.Names[0]]
-	if !found {
-		t.Fatalf("no block %s", plugin.Names[0])
-	}
-	c, err := config.Decode(block)
+	_, c, err := config.Of(rollout, plugin.Names[0], "argoproj-labs/gatewayAPI")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,6 +28,24 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
+// readAll reads all files that match a pattern, one after the other.
+func readAll(t *testing.T, pattern string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, pattern))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: %d files, %v", pattern, len(files), err)
+	}
+	all := ""
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all += string(text)
+	}
+	return all
+}
+
 // block is a YAML block of a text, with the line before it.
 type block struct{ before, yaml string }
 
@@ -64,7 +82,7 @@ func pages(t *testing.T) []string {
 // says that is seen in a cluster, a test sees. What else there is are blocks of the plugin and pieces for Argo CD.
 func TestPagesShowFiles(t *testing.T) {
 	shown := map[string]int{}
-	stories := read(t, "test/e2e/examples_test.go")
+	stories := readAll(t, "test/e2e/example*_test.go")
 	for _, page := range pages(t) {
 		for _, b := range yamlBlocks(read(t, page)) {
 			comment := strings.TrimSuffix(strings.TrimPrefix(b.before, "<!-- "), " -->")

@@ -44,6 +44,7 @@ var exampleStories = []struct {
 	{"verification", "demo", exampleOfVerification},
 	{"subsets", "demo-subsets", exampleOfSubsets},
 	{"experiments", "demo", exampleOfExperiments},
+	{"gatewayapi", "demo-gateway", exampleOfGatewayAPI},
 	{"ping-pong", "demo-ping-pong", exampleOfPingPong},
 }
 
@@ -94,7 +95,7 @@ type exampleStory struct {
 // example applies the first example, brings it to rest at its own image, and applies those of a folder on top.
 func example(t *testing.T, folder, rollout string) *exampleStory {
 	t.Helper()
-	d := &story{Scope: bed.For(t), t: t, name: "demo", tables: map[client.ObjectKey]*unstructured.Unstructured{}}
+	d := newStory(t, "demo")
 	d.Namespace = exampleNamespace
 	d.copies("examples")
 	seen := d.WaitFor(d.name, testbed.Condition{Name: "the spec that was applied", Met: func(ro *v1alpha1.Rollout) bool {
@@ -132,9 +133,7 @@ func (d *story) copies(folder string) {
 			d.t.Fatal(err)
 		}
 		for _, object := range d.Apply(string(text)) {
-			if object.GetKind() == tableKind.Kind {
-				d.tables[client.ObjectKeyFromObject(object)] = object
-			}
+			d.takes(object)
 		}
 	}
 }
@@ -149,7 +148,7 @@ func (d *story) answers(n int, url string, want shares, headers ...string) {
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
-	tally, err := gw.Share(d.t.Context(), n, req)
+	tally, err := d.client.Share(d.t.Context(), n, req)
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/hashicorp/go-hclog"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -38,17 +39,17 @@ func previewed(t *testing.T, folder, rollout string) []preview.Moment {
 		}
 	}
 	cluster := preview.NewCluster(files)
-	router := plugin.NewRouter(plugin.Options{Log: hclog.NewNullLogger(), Connect: func() (plugin.Connection, error) {
-		return plugin.Connection{Cluster: cluster}, nil
-	}})
 	for _, ro := range files.Rollouts {
 		if ro.Name != rollout {
 			continue
 		}
-		_, block, err := config.Of(ro, plugin.Names...)
+		name, block, err := config.Of(ro, append(plugin.Names, successor)...)
 		if err != nil {
 			t.Fatal(err)
 		}
+		router := plugin.NewRouter(plugin.Options{Log: hclog.NewNullLogger(), Name: name, Connect: func() (plugin.Connection, error) {
+			return plugin.Connection{Cluster: cluster}, nil
+		}})
 		targets, err := plugin.Options{}.Targets(ro, block)
 		if err != nil {
 			t.Fatal(err)
@@ -66,7 +67,7 @@ func previewed(t *testing.T, folder, rollout string) []preview.Moment {
 // atTheEnd stands for the moment of a preview after its last step, when the new version is stable.
 const atTheEnd = 0
 
-// isAsPreviewed checks that the tables and policies in the cluster are what a preview says of a step, counted from 1.
+// isAsPreviewed checks that the tables, routes and policies in the cluster are what a preview says of a step, counted from 1.
 func (d *exampleStory) isAsPreviewed(step int) {
 	d.t.Helper()
 	for i := range d.foreseen {
@@ -76,7 +77,7 @@ func (d *exampleStory) isAsPreviewed(step int) {
 		}
 		d.compared[m] = true
 		for _, o := range m.Objects {
-			d.isForeseen(m, o.Object, d.table(client.ObjectKey{Namespace: o.Namespace, Name: o.Name}))
+			d.isForeseen(m, o.Object, d.called(o))
 		}
 		policies := d.mirrorPolicies()
 		if len(policies) != len(m.Policies) {
@@ -88,6 +89,18 @@ func (d *exampleStory) isAsPreviewed(step int) {
 		return
 	}
 	d.t.Errorf("the preview has no step %d", step)
+}
+
+// called returns the table or route, as it is now, that has the kind and name of a previewed one.
+func (d *exampleStory) called(o preview.Object) *unstructured.Unstructured {
+	d.t.Helper()
+	for _, written := range d.written() {
+		if written.GetKind() == o.API.Kind() && written.GetNamespace() == o.Namespace && written.GetName() == o.Name {
+			return d.now(written)
+		}
+	}
+	d.t.Fatalf("nobody wrote %s, which is previewed", o)
+	return nil
 }
 
 // isForeseen compares an object's name and spec. A preview calls the hashes of the two versions stable and canary, and the
@@ -108,9 +121,24 @@ func (d *exampleStory) isForeseen(m *preview.Moment, foreseen engine.Object, fou
 		d.t.Errorf("%s %s at step %s is previewed as %s", found.GetKind(), found.GetName(), m.Name, foreseen.Name)
 	}
 	what := fmt.Sprintf("%s %s at step %s as previewed", found.GetKind(), found.GetName(), m.Name)
-	if err := equal(what, plain(found.Object["spec"]), want["spec"]); err != nil {
+	if err := equal(what, plain(found.Object["spec"]), plain(d.asStored(found, want["spec"]))); err != nil {
 		d.t.Error(err)
 	}
+}
+
+// asStored returns a spec, for objects like the one given, as the API server would store it: with its defaults, and failing on a
+// field that it does not know.
+func (d *story) asStored(like *unstructured.Unstructured, spec any) any {
+	d.t.Helper()
+	object := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	object.SetGroupVersionKind(like.GroupVersionKind())
+	object.SetNamespace(like.GetNamespace())
+	object.SetGenerateName("foreseen-")
+	strict := client.WithFieldValidation(bed.Client, metav1.FieldValidationStrict)
+	if err := strict.Create(d.t.Context(), object, client.DryRunAll); err != nil {
+		d.t.Fatal(err)
+	}
+	return object.Object["spec"]
 }
 
 // isPreviewedThroughout checks that the story has compared each moment at which the release stands still.
