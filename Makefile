@@ -1,5 +1,5 @@
 # The two commands to begin with are `make demo` and `make test`. All that is needed is Go and make.
-.PHONY: help demo test test-long unit soak leaks bench lint build release assets clean
+.PHONY: help demo test test-long unit soak leaks bench lint build release assets traefik clean
 
 BINARY := bin/rollouts-plugin-trafficrouter-glooplatform
 MODULE := github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform
@@ -9,6 +9,7 @@ COMMIT := $(shell git describe --always --abbrev=40 --exclude '*' --dirty 2>/dev
 STATIC := -trimpath -ldflags '-s -w -X $(MODULE)/internal/cli.version=$(VERSION) -X $(MODULE)/internal/cli.commit=$(COMMIT)'
 GORELEASER := bin/tools/goreleaser
 GORELEASER_VERSION := v2.17.0
+TRAEFIK := github.com/traefik/traefik/v3
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -53,6 +54,12 @@ $(GORELEASER): # in some eight minutes, the first time
 
 assets: ## the programs of the test bed, into bin/assets/; about 8 minutes the first time, on two cores
 	@sh test/assets/build.sh
+
+traefik: ## a gateway that test/traefik runs if it is there, into bin/assets/; about 12 minutes the first time, on two cores
+	@mkdir -p bin/assets
+	@cd test/traefik/program && sum=$$(go list -m -f '{{.Sum}}' $(TRAEFIK)) && \
+	if go version -m $(CURDIR)/bin/assets/traefik 2>/dev/null | grep -qF "$$sum"; then echo "traefik: up to date"; else \
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o $(CURDIR)/bin/assets/traefik $(TRAEFIK)/cmd/traefik; fi
 
 clean: ## removes bin/ and dist/
 	rm -rf bin dist
