@@ -42,6 +42,8 @@ type Bed struct {
 	env      *envtest.Environment
 	reaper   *reaper
 	users    sync.Mutex
+	mu       sync.Mutex // of programs
+	programs []*Program
 	stopOnce sync.Once
 	stopErr  error
 }
@@ -155,6 +157,7 @@ func (b *Bed) Stop() error {
 
 func (b *Bed) stop() error {
 	var errs []error
+	errs = append(errs, b.stopPrograms())
 	if b.Pods != nil {
 		b.Pods.stop()
 	}

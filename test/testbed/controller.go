@@ -107,15 +107,7 @@ func (c *Controller) Start(ctx context.Context) error {
 	if c.process, err = startProcess(cmd, file); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	return poll(ctx, func() (bool, error) {
-		log := c.LogSince(mark)
-		if !c.process.running() {
-			return false, fmt.Errorf("ended while starting: %w\n%s", c.process.err, log.Tail(20))
-		}
-		return log.Contains("Started controller"), nil
-	})
+	return c.process.waitFor(ctx, "Started controller", func() Log { return c.LogSince(mark) })
 }
 
 // Stop ends the controller and the plugins that it started. Rollouts stand still until Start is called again.
@@ -216,10 +208,4 @@ func (c *Controller) LogSince(mark int64) Log {
 }
 
 // Log reads the log as it is now. It is empty if it cannot be read.
-func (c *Controller) Log() Log {
-	text, err := os.ReadFile(c.LogFile())
-	if err != nil {
-		return ""
-	}
-	return Log(text)
-}
+func (c *Controller) Log() Log { return readLog(c.LogFile()) }

@@ -23,6 +23,9 @@ func TestControllerAndPluginsComeAndGo(t *testing.T) {
 		}
 		waitForEnd(t, b.Dir, pids)
 	}()
+	if _, err := b.StartProgram(t.Context(), "up", script(t, "echo up\nexec sleep 600")); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := b.Controller.PluginPID(pluginName); !errors.Is(err, ErrNoPlugin) {
 		t.Errorf("before any Rollout: %v, want ErrNoPlugin", err)
 	}

@@ -1,12 +1,22 @@
 package testbed
 
 import (
+	"os"
 	"regexp"
 	"strings"
 )
 
-// Log is the text of the controller's log up to some moment, the lines of its plugins included.
+// Log is the text of a program's log up to some moment; of the controller's, the lines of its plugins included.
 type Log string
+
+// readLog reads a file. The log is empty if it cannot be read.
+func readLog(path string) Log {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	return Log(text)
+}
 
 // Contains reports whether some line contains text.
 func (l Log) Contains(text string) bool { return strings.Contains(string(l), text) }

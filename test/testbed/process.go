@@ -1,6 +1,7 @@
 package testbed
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -43,6 +44,19 @@ func (p *process) running() bool {
 	default:
 		return true
 	}
+}
+
+// waitFor waits until a program's log contains text, for a minute at most, and fails if the program ends before.
+func (p *process) waitFor(ctx context.Context, text string, log func() Log) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	return poll(ctx, func() (bool, error) {
+		running, now := p.running(), log()
+		if !running {
+			return false, fmt.Errorf("ended while starting: %w\n%s", p.err, now.Tail(20))
+		}
+		return now.Contains(text), nil
+	})
 }
 
 // stop asks the program to end, and after grace kills it; children that it left behind are killed in either case.
