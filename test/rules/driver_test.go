@@ -19,7 +19,7 @@ type driver struct {
 	draw func(*rapid.T) map[string]any
 	// check fails for what is no object of the API.
 	check func(objects.T, engine.Object)
-	// addRoute puts a route that forwards to nothing before the others, if there are not many yet.
+	// addRoute puts a route that forwards to nothing before the others.
 	addRoute func(spec map[string]any, id int)
 	// eachList calls do for every place of a spec where there is or may be a list of destinations: a field of its holder.
 	eachList func(spec map[string]any, do func(holder map[string]any, field string))

@@ -28,6 +28,8 @@ type world struct {
 	// live is the object in the cluster; mine the one that its owners believe they have: without what the plugin did.
 	live, mine engine.Object
 	rollouts   []*rolloutModel
+	// added counts the routes that somebody added.
+	added int
 	// lost says that the annotation was deleted at some time.
 	lost bool
 	// broken says that somebody changed weights so that they may not sum to 100.
@@ -42,6 +44,7 @@ type rolloutModel struct {
 	selector  *config.RouteSelector
 	renamed   bool // canaryService was renamed
 	rested    bool
+	headers   bool // it wants a header route
 	lastShare int
 	// label is the one by which it shows that it is under way, and shows the one that it shows on the object.
 	label, shows intent.Label
@@ -77,6 +80,10 @@ func (ro *rolloutModel) intent(share, experimentShare int) intent.Intent {
 	if experimentShare > 0 {
 		in.Experiments = []intent.Experiment{{Destination: service(ro.name + "-exp"), Share: experimentShare}}
 	}
+	if ro.headers {
+		beta := intent.HeaderMatch{Name: "x-beta", ValueMatch: intent.ValueMatch{Type: intent.Exact, Value: ro.name}}
+		in.Managed = []intent.ManagedRoute{{Name: "beta", Matches: []intent.RequestMatch{{Headers: []intent.HeaderMatch{beta}}}}}
+	}
 	for _, name := range ro.last {
 		in.Used = append(in.Used, service(name))
 	}
@@ -110,7 +117,7 @@ func (w *world) call(t *rapid.T, ro *rolloutModel, share, experimentShare int) (
 	}
 	after := objects.Patched(t, w.live, plan.Patch)
 	w.check(t, after)
-	w.checkSum(t, ro, after, plan)
+	w.checkSum(t, ro, after)
 	w.checkLocality(t, ro, after)
 	if again, err := engine.MakePlan(w.api, after, selection, in); err != nil || len(again.Patch) > 0 {
 		t.Fatalf("idempotence: second plan %v, %v\nfirst %v on\n%s", again.Patch, err, plan.Patch, objects.YAML(w.live.JSON))
@@ -129,10 +136,10 @@ func (w *world) call(t *rapid.T, ro *rolloutModel, share, experimentShare int) (
 }
 
 // checkSum is rule 1.
-func (w *world) checkSum(t *rapid.T, ro *rolloutModel, after engine.Object, plan engine.Plan) {
-	for _, r := range w.routes(t, after) {
-		touched := slices.ContainsFunc(plan.Patch, func(op engine.Operation) bool { return r.List != "" && strings.HasPrefix(op.Path, r.List) })
-		if !touched || !r.Listed || len(r.Entries) == 1 {
+func (w *world) checkSum(t *rapid.T, ro *rolloutModel, after engine.Object) {
+	before := w.routes(t, w.live)
+	for n, r := range w.routes(t, after) {
+		if objects.Same(before[n].JSON, r.JSON) || !r.Listed || len(r.Entries) == 1 {
 			continue
 		}
 		if !w.percent {
@@ -244,8 +251,9 @@ func (w *world) loseAnnotation(t *rapid.T) {
 	}
 	tree := objects.Tree(t, w.live.JSON)
 	meta := tree["metadata"].(map[string]any)
-	if _, found := meta["annotations"]; !found {
-		return
+	managed := func(r engine.Route) bool { return r.Owner != "" }
+	if _, found := meta["annotations"]; !found || w.api.Unlabelled() && slices.ContainsFunc(w.allRoutes(t, w.live), managed) {
+		return // of managed routes without labels nothing else tells
 	}
 	delete(meta, "annotations")
 	w.live, w.lost = objects.OfTree(t, tree), true
@@ -254,7 +262,7 @@ func (w *world) loseAnnotation(t *rapid.T) {
 // finish lets every Rollout come to rest and checks rule 4: the object is as its owners have it.
 func (w *world) finish(t *rapid.T) {
 	for _, ro := range w.rollouts {
-		ro.selector, ro.ping = nil, true
+		ro.selector, ro.ping, ro.headers = nil, true, false
 	}
 	for range 2 { // the first to rest may have to wait for the others
 		for _, ro := range w.rollouts {
@@ -277,6 +285,9 @@ func (w *world) finish(t *rapid.T) {
 		t.Fatalf("reversibility: labels are %v where the owners have %v\n%s", left, w.mine.Labels, objects.YAML(w.live.JSON))
 	}
 	live, mine := w.routes(t, w.live), w.routes(t, w.mine)
+	if all, err := w.api.Routes(w.live.JSON); err != nil || len(all) != len(mine) {
+		t.Fatalf("reversibility: %d routes where the owners have %d (%v)\n%s", len(all), len(mine), err, objects.YAML(w.live.JSON))
+	}
 	for n, r := range live {
 		w.checkRestored(t, r, mine[n])
 	}
@@ -365,12 +376,20 @@ func TestRules(t *testing.T) {
 					}
 					w.call(t, ro, ro.lastShare, 0)
 				},
+				"a header step begins or ends": func(t *rapid.T) {
+					ro := pick(t)
+					ro.headers = !ro.headers
+					w.call(t, ro, ro.lastShare, 0)
+				},
 				"rename the canary": func(t *rapid.T) {
 					ro := w.rollouts[1]
 					ro.renamed = !ro.renamed
 					w.call(t, ro, ro.lastShare, 0)
 				},
 				"somebody adds a route": func(t *rapid.T) {
+					if w.added++; w.added > 4 {
+						return
+					}
 					id := rapid.IntRange(100, 10_000).Draw(t, "port")
 					w.edit(t, func(spec map[string]any) { w.addRoute(spec, id) })
 				},
@@ -423,6 +442,7 @@ func (w *world) foreignPart(t *rapid.T, o engine.Object, own []string) []byte {
 		}
 	}
 	dropProgress(meta)
+	w.dropManaged(t, o, tree["spec"].(map[string]any))
 	w.eachList(tree["spec"].(map[string]any), func(holder map[string]any, field string) {
 		list, _ := holder[field].([]any)
 		kept := []any{}
@@ -447,12 +467,26 @@ func (w *world) foreignPart(t *rapid.T, o engine.Object, own []string) []byte {
 	return raw
 }
 
+// routes returns those of an object but for managed ones.
 func (w *world) routes(t *rapid.T, o engine.Object) []engine.Route {
-	routes, err := w.api.Routes(o.JSON)
+	return slices.DeleteFunc(w.allRoutes(t, o), func(r engine.Route) bool { return r.Owner != "" })
+}
+
+func (w *world) allRoutes(t *rapid.T, o engine.Object) []engine.Route {
+	routes, err := engine.Routes(w.api, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return routes
+}
+
+// dropManaged takes the managed routes out of a spec.
+func (w *world) dropManaged(t *rapid.T, o engine.Object, spec map[string]any) {
+	for _, r := range slices.Backward(w.allRoutes(t, o)) {
+		if section := strings.TrimPrefix(r.Section, "/spec/"); r.Owner != "" {
+			spec[section] = slices.Delete(spec[section].([]any), r.Index, r.Index+1)
+		}
+	}
 }
 
 func (w *world) weightOf(e engine.Entry) int {
