@@ -47,8 +47,8 @@ type Plan struct {
 	// Unmanaged says why none of the managed routes that are wanted can be added: the object has routes without headers only.
 	// Another object may have others.
 	Unmanaged error
-	// Added, Changed and Removed are the places of managed routes that Patch adds, changes and removes, as they are counted
-	// before it.
+	// Added are the places of the sources of managed routes that Patch adds, and Changed and Removed those of managed routes that
+	// it changes and removes, all as they are counted before it.
 	Added, Changed, Removed []string
 	// Rehearsed says that Patch is to be rehearsed: the API server may not know all that it says.
 	Rehearsed bool

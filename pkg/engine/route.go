@@ -171,7 +171,7 @@ func writtenForm(r Route, seats []seat) form {
 	kept := f[:0]
 	for _, s := range f {
 		if s.seat >= 0 {
-			own := seats[s.seat]
+			own := &seats[s.seat]
 			if own.made && own.weight == 0 && own.role != roleStable {
 				continue
 			}
@@ -179,8 +179,8 @@ func writtenForm(r Route, seats []seat) form {
 		}
 		kept = append(kept, s)
 	}
-	for n, own := range seats {
-		if own.spelt != nil && (own.weight > 0 || own.role == roleStable) {
+	for n := range seats {
+		if own := &seats[n]; own.spelt != nil && (own.weight > 0 || own.role == roleStable) {
 			kept = append(kept, slot{seat: n, index: -1, weight: &own.weight})
 		}
 	}
@@ -189,10 +189,10 @@ func writtenForm(r Route, seats []seat) form {
 
 // observedForm is the list as it stands; that of a route without one is empty.
 func observedForm(r Route, seats []seat) form {
-	f := form{}
 	if !r.Listed {
-		return f
+		return form{}
 	}
+	f := make(form, 0, len(r.Entries)+1) // the canary may come to them
 	for i, e := range r.Entries {
 		s := slot{seat: -1, index: i, weight: e.Weight}
 		for n, own := range seats {

@@ -217,7 +217,7 @@ func (e *Engine) log(in intent.Intent, object string, plan Plan) {
 			"destination", c.Destination.String(), "from", c.From, "to", c.To)
 	}
 	for _, place := range plan.Added {
-		e.Log.Info("managed route added", "rollout", in.Owner, "object", object, "before", place)
+		e.Log.Info("managed route added", "rollout", in.Owner, "object", object, "source", place)
 	}
 	for _, place := range plan.Changed {
 		e.Log.Info("managed route changed", "rollout", in.Owner, "object", object, "route", place)

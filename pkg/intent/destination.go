@@ -110,10 +110,11 @@ func (d Destination) Key() string {
 
 // String returns the destination as errors name it, such as "Service apps/web:8080 (version=v1)".
 func (d Destination) String() string {
-	text := kindWord(d.Kind) + " " + d.Namespace + "/" + d.Name
+	port := ""
 	if d.Port != nil {
-		text += ":" + d.Port.String()
+		port = ":" + d.Port.String()
 	}
+	text := kindWord(d.Kind) + " " + d.Namespace + "/" + d.Name + port
 	if d.Cluster != "" {
 		text += " in cluster " + d.Cluster
 	}
