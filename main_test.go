@@ -51,6 +51,7 @@ func TestPreview(t *testing.T) {
 		{"every kind of step", "", []string{"-f", testdata + "everything.yaml"}, testdata + "everything.txt", cli.ExitYes, ""},
 		{"routes of the Gateway API", "", []string{"-f", testdata + "gateway_api.yaml", "--name", "argoproj-labs/gatewayAPI"}, testdata + "gateway_api.txt", cli.ExitYes, ""},
 		{"those as differences", "", []string{"-f", testdata + "gateway_api.yaml", "--name", "argoproj-labs/gatewayAPI", "-o", "diff"}, testdata + "gateway_api.diff", cli.ExitYes, ""},
+		{"header and mirror rules", "", []string{"-f", testdata + "managed_rules.yaml", "--name", "argoproj-labs/gatewayAPI"}, testdata + "managed_rules.txt", cli.ExitYes, ""},
 		{"a step that is refused", "", []string{"-f", testdata + "versions.yaml"}, testdata + "versions.txt", cli.ExitNo, "the plugin would refuse a step"},
 		{"from stdin, as differences", text(t, testdata+"everything.yaml"), []string{"-f", "-", "-o", "diff"}, testdata + "everything.diff", cli.ExitYes, ""},
 		{"by name, as tables", "", []string{"web", "-f", testdata + "versions.yaml", "-o", "yaml"}, testdata + "versions.tables.yaml", cli.ExitNo, "the plugin would refuse a step"},
