@@ -149,9 +149,13 @@ func decodeApplication(t *testing.T, text string) {
 	if err := yaml.UnmarshalStrict([]byte(text), &application); err != nil {
 		t.Errorf("%v in\n%s", err, text)
 	}
-	for _, names := range []string{engine.Annotation, engine.OwnerLabel} {
-		if !strings.Contains(text, strconv.Quote(names)) {
-			t.Errorf("nothing is said of %s in\n%s", names, text)
+	mine := engine.OwnerLabel
+	if strings.Contains(text, "kind: HTTPRoute") {
+		mine = "rollouts.argoproj.io/gatewayapi-canary"
+	}
+	for _, name := range []string{engine.Annotation, mine} {
+		if !strings.Contains(text, strconv.Quote(name)) {
+			t.Errorf("nothing is said of %s in\n%s", name, text)
 		}
 	}
 }
