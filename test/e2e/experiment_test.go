@@ -18,14 +18,7 @@ import (
 // it that exposes the container port, 3000, where stable's exposes 8080.
 func TestExperiment(t *testing.T) {
 	inBothShapes(t, func(t *testing.T, s setup) {
-		experiment := v1alpha1.CanaryStep{Experiment: &v1alpha1.RolloutExperimentStep{
-			Duration: "1h",
-			Templates: []v1alpha1.RolloutExperimentTemplate{{
-				Name: "trial", SpecRef: v1alpha1.CanarySpecRef, Weight: new(int32(20)), Service: &v1alpha1.TemplateService{Name: "web-trial"},
-			}},
-		}}
-		s.steps = append(stepsTo(10), experiment)
-		s.steps = append(s.steps, stepsTo(50)...)
+		s.steps = trialSteps()
 		d := s.begin(t)
 		d.release("web:2")
 		d.reaches(10)
@@ -36,6 +29,41 @@ func TestExperiment(t *testing.T) {
 		d.isServed()
 		d.servedBy("/demo", shares{"web": 70, "web-canary": 10, "web-trial": 20})
 		d.servedBy("/shop", shares{"web": 42, "web-canary": 6, "web-trial": 12, "partner": 40})
+		d.serves("/demo", shares{"web:1": 70, "web:2": 30})
+
+		d.promote() // which ends the experiment
+		d.reaches(50)
+		d.servedBy("/demo", shares{"web": 50, "web-canary": 50})
+		d.promote()
+		d.completes("web:2")
+	})
+}
+
+// trialSteps are to 10, with an experiment of weight 20 beside it, and to 50.
+func trialSteps() []v1alpha1.CanaryStep {
+	experiment := v1alpha1.CanaryStep{Experiment: &v1alpha1.RolloutExperimentStep{
+		Duration: "1h",
+		Templates: []v1alpha1.RolloutExperimentTemplate{{
+			Name: "trial", SpecRef: v1alpha1.CanarySpecRef, Weight: new(int32(20)), Service: &v1alpha1.TemplateService{Name: "web-trial"},
+		}},
+	}}
+	return slices.Concat(stepsTo(10), []v1alpha1.CanaryStep{experiment}, stepsTo(50))
+}
+
+// On a route, weights of others are not parts of 100.
+func TestExperimentOnRoutes(t *testing.T) {
+	inBothRouteShapes(t, func(t *testing.T, s setup) {
+		s.steps = trialSteps()
+		d := s.begin(t)
+		d.release("web:2")
+		d.reaches(10)
+
+		d.promote()
+		d.WaitFor(d.name, testbed.AtStep(2), testbed.CanaryWeight(10))
+		d.experimentRuns(20)
+		d.isServed()
+		d.servedBy("/demo", shares{"web": 70, "web-canary": 10, "web-trial": 20})
+		d.servedBy("/shop", shares{"web": 50, "web-canary": 7, "web-trial": 14, "partner": 29}) // of 140 parts
 		d.serves("/demo", shares{"web:1": 70, "web:2": 30})
 
 		d.promote() // which ends the experiment

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/gateway"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/testbed"
 )
 
@@ -31,13 +32,13 @@ func (d *story) mirrors(n int, method, path string, want shares, image string) {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	before := gw.Mirrored(d.Namespace, "")
+	before := d.copied()
 	tally, err := d.client.Share(d.t.Context(), n, req)
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	d.check(method+" "+path, want, answered(tally), n)
-	after := gw.Mirrored(d.Namespace, "")
+	after := d.copied()
 	copies := after.Copies - before.Copies
 	switch {
 	case image == "":
@@ -51,6 +52,14 @@ func (d *story) mirrors(n int, method, path string, want shares, image string) {
 	case after.Images[image]-before.Images[image] != copies:
 		d.t.Errorf("%s %s: of %d copies %d reached %s; all: %v", method, path, copies, after.Images[image]-before.Images[image], image, after.Images)
 	}
+}
+
+// copied counts the copies that the story's gateway has made of requests.
+func (d *story) copied() gateway.Mirrored {
+	if d.client == edge.Client {
+		return edge.Mirrored(d.Namespace, "demo")
+	}
+	return gw.Mirrored(d.Namespace, "")
 }
 
 // Copies of GETs, and of nothing else, go to the canary, whatever its weight. Requests go where they would have gone.

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,10 +10,7 @@ import (
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/gatewayapi"
 )
 
-// The weights of routes that are no HTTPRoutes.
-func TestRouteKinds(t *testing.T) {
-	for _, tt := range []struct{ kind, block, route string }{
-		{gatewayapi.GRPC, "{grpcRoute: demo, namespace: NAMESPACE}", `
+const grpcRoute = `
 apiVersion: gateway.networking.k8s.io/v1
 kind: GRPCRoute
 metadata: {name: demo}
@@ -23,7 +21,12 @@ spec:
     - matches: [{method: {service: demo.Colors}, headers: [{name: x-tenant, value: "1"}]}]
       filters: [{type: ResponseHeaderModifier, responseHeaderModifier: {set: [{name: x-edge, value: "yes"}]}}]
       backendRefs: [BACKENDS]
-`},
+`
+
+// The weights of routes that are no HTTPRoutes.
+func TestRouteKinds(t *testing.T) {
+	for _, tt := range []struct{ kind, block, route string }{
+		{gatewayapi.GRPC, "{grpcRoute: demo, namespace: NAMESPACE}", grpcRoute},
 		{gatewayapi.TCP, "tcpRoute: demo", `
 apiVersion: gateway.networking.k8s.io/v1alpha2
 kind: TCPRoute
@@ -69,10 +72,10 @@ spec:
 	}
 }
 
-// connectsBy is serves for calls and connections that routes of a kind are for.
-func (d *story) connectsBy(kind string, want shares) {
+// connectsBy is serves for calls, with these headers, and connections that routes of a kind are for.
+func (d *story) connectsBy(kind string, want shares, headers ...string) {
 	d.t.Helper()
-	tally, err := gateway.Collect(d.t.Context(), requests, d.asking(kind))
+	tally, err := gateway.Collect(d.t.Context(), requests, d.asking(kind, headers...))
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -80,7 +83,7 @@ func (d *story) connectsBy(kind string, want shares) {
 }
 
 // asking returns what makes one call, or one connection.
-func (d *story) asking(kind string) func(context.Context) (gateway.Answer, error) {
+func (d *story) asking(kind string, headers ...string) func(context.Context) (gateway.Answer, error) {
 	d.t.Helper()
 	host := d.Namespace + ".example.com"
 	if kind == gatewayapi.GRPC {
@@ -94,7 +97,7 @@ func (d *story) asking(kind string) func(context.Context) (gateway.Answer, error
 			}
 		})
 		return func(ctx context.Context) (gateway.Answer, error) {
-			return caller.Call(ctx, "/demo.Colors/Get", "x-tenant", "1")
+			return caller.Call(ctx, "/demo.Colors/Get", slices.Concat(headers, []string{"x-tenant", "1"})...)
 		}
 	}
 	listener := gatewayapi.Listener{Namespace: d.Namespace, Gateway: "edge", Name: "tcp"}

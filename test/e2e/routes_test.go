@@ -85,6 +85,16 @@ func refused(route *unstructured.Unstructured, generation int64) error {
 	return errors.Join(errs...)
 }
 
+// showsRelease checks that a route has the label of a release that is under way.
+func (d *story) showsRelease(name string) {
+	d.t.Helper()
+	for key, written := range d.routes {
+		if key.Name == name && d.now(written).GetLabels()["rollouts.argoproj.io/gatewayapi-canary"] != "in-progress" {
+			d.t.Errorf("%s %s has labels %v, want one of a release that is under way", key.Kind, name, d.now(written).GetLabels())
+		}
+	}
+}
+
 // differsInBackendsOnly checks that nobody has changed anything of the routes but lists of backends.
 func (d *story) differsInBackendsOnly() {
 	d.t.Helper()

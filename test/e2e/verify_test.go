@@ -36,7 +36,7 @@ func TestStepWaitsForAcceptance(t *testing.T) {
 			relent := gw.Force(d.Namespace, "demo", tt.verdict)
 			d.release("web:2")
 			if tt.event != "" {
-				d.WaitForEvent(d.name, "WeightNotVerified", strings.ReplaceAll(tt.event, "NAMESPACE", d.Namespace))
+				d.isNotVerified(tt.event)
 			}
 			d.isHeldAt(10)
 			d.WaitFor(d.name, testbed.AtStep(0), testbed.CanaryWeight(10))
@@ -59,6 +59,12 @@ func TestStepWaitsForAcceptance(t *testing.T) {
 			d.completes("web:2")
 		})
 	}
+}
+
+// isNotVerified waits for the Event that says why a weight is not verified. NAMESPACE in the text stands for the story's.
+func (d *story) isNotVerified(event string) {
+	d.t.Helper()
+	d.WaitForEvent(d.name, "WeightNotVerified", strings.ReplaceAll(event, "NAMESPACE", d.Namespace))
 }
 
 // isHeldAt waits until the controller has asked twice in vain whether a weight is verified.
