@@ -62,18 +62,19 @@ spec:
       stableService: web
       canaryService: web-canary
       trafficRouting:
-        plugins: {argoproj-labs/gatewayAPI: {httpRoutes: [{name: web}]}}
+        managedRoutes: [{name: beta}]
+        plugins: {argoproj-labs/gatewayAPI: {httpRoutes: [{name: web, useHeaderRoutes: true}]}}
       steps: STEPS
 `
 
-// begin applies Services, a route with these rules and a Rollout with these steps, and waits until the first version is up.
+// begin applies Services web, web-canary and other, a route with these rules and a Rollout with these steps, and waits until the first version is up.
 func begin(t *testing.T, rules, steps string) *story {
 	t.Helper()
 	if !isBuilt() {
 		t.Skip("Traefik is not built; run `make traefik`")
 	}
 	s := &story{bed.For(t), t}
-	for _, name := range []string{"web", "web-canary"} {
+	for _, name := range []string{"web", "web-canary", "other"} {
 		s.Apply(strings.NewReplacer("NAME", name, "PORT", s.serves(name)).Replace(service))
 	}
 	s.routes(s.host(), rules)
@@ -124,11 +125,20 @@ type counts map[string]int
 // answers waits until 100 requests are answered so. Traefik reports on a route a moment before it serves it.
 func (s *story) answers(want counts) {
 	s.t.Helper()
-	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, "http://"+s.host(), nil)
+	s.answersTo("/", nil, want)
+}
+
+// answersTo is answers for requests with a path and headers.
+func (s *story) answersTo(path string, headers map[string]string, want counts) {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, "http://"+s.host()+path, nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.WaitUntil(fmt.Sprintf("answers by %v", want), func(ctx context.Context) (bool, error) {
+	for name, value := range headers {
+		req.Header.Set(name, value)
+	}
+	s.WaitUntil(fmt.Sprintf("%s with %v answered by %v", path, headers, want), func(ctx context.Context) (bool, error) {
 		tally, err := clients.Share(ctx, 100, req)
 		if err != nil {
 			return false, err
