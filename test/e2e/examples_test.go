@@ -95,7 +95,7 @@ type exampleStory struct {
 // example applies the first example, brings it to rest at its own image, and applies those of a folder on top.
 func example(t *testing.T, folder, rollout string) *exampleStory {
 	t.Helper()
-	d := newStory(t, "demo")
+	d := newStory(t, bed, "demo")
 	d.Namespace = exampleNamespace
 	d.copies("examples")
 	seen := d.WaitFor(d.name, testbed.Condition{Name: "the spec that was applied", Met: func(ro *v1alpha1.Rollout) bool {

@@ -21,7 +21,8 @@ type routeKey struct {
 
 // routeKinds are the kinds of the Gateway API's routes, in the versions that the tests write them in.
 var routeKinds = []schema.GroupVersionKind{
-	routeKind("v1", "HTTPRoute"), routeKind("v1", "GRPCRoute"), routeKind("v1alpha2", "TCPRoute"), routeKind("v1alpha2", "TLSRoute"),
+	routeKind("v1beta1", "HTTPRoute"), routeKind("v1", "HTTPRoute"), routeKind("v1", "GRPCRoute"),
+	routeKind("v1alpha2", "TCPRoute"), routeKind("v1alpha2", "TLSRoute"),
 }
 
 func routeKind(version, kind string) schema.GroupVersionKind {

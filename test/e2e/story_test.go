@@ -47,6 +47,8 @@ type setup struct {
 	steps []v1alpha1.CanaryStep
 	// edit is what else is different about the Rollout.
 	edit func(*v1alpha1.RolloutSpec)
+	// elsewhere is another bed, with a gateway for routes of its own.
+	elsewhere *elsewhere
 }
 
 // story is one test's Rollout and all that people apply beside it. Its methods are what people do and see, in their order;
@@ -66,23 +68,28 @@ type story struct {
 // prepare applies everything but the Rollout.
 func (s setup) prepare(t *testing.T) *story {
 	t.Helper()
-	d := newStory(t, "web")
+	at := elsewhere{bed, edge}
+	if s.elsewhere != nil {
+		at = *s.elsewhere
+	}
+	d := newStory(t, at.bed, "web")
 	t.Cleanup(d.ends)
 	d.Apply(or(s.services, file(t, "services.yaml")))
 	if s.routes == "" {
 		d.applies(or(s.tables, file(t, "table-stable.yaml")))
 		return d
 	}
-	d.client = edge.Client
+	d.client = at.edge.Client
 	d.Apply(file(t, "gateway.yaml"))
 	d.applies(s.tables + "\n---\n" + s.routes)
 	return d
 }
 
-func newStory(t *testing.T, rollout string) *story {
+func newStory(t *testing.T, bed *testbed.Bed, rollout string) *story {
 	t.Helper()
+	scope := bed.For(t) // or skip: then there is no gateway
 	return &story{
-		Scope: bed.For(t), t: t, name: rollout, client: gw.Client,
+		Scope: scope, t: t, name: rollout, client: gw.Client,
 		tables: map[client.ObjectKey]*unstructured.Unstructured{}, routes: map[routeKey]*unstructured.Unstructured{},
 	}
 }
@@ -91,14 +98,14 @@ func newStory(t *testing.T, rollout string) *story {
 // again, and every table may hold something of every Rollout.
 func (d *story) ends() {
 	kinds := []client.Object{&v1alpha1.Rollout{}}
-	for _, kind := range append(routeKinds, tableKind) {
+	for _, written := range d.written() {
 		objects := &unstructured.Unstructured{}
-		objects.SetGroupVersionKind(kind)
+		objects.SetGroupVersionKind(written.GroupVersionKind())
 		kinds = append(kinds, objects)
 	}
 	for _, kind := range kinds {
 		// the test's own context has ended
-		if err := bed.Client.DeleteAllOf(context.Background(), kind, client.InNamespace(d.Namespace)); err != nil {
+		if err := d.Bed.Client.DeleteAllOf(context.Background(), kind, client.InNamespace(d.Namespace)); err != nil {
 			d.t.Error(err)
 		}
 	}
@@ -205,7 +212,7 @@ func (d *story) promote() {
 func (d *story) reaches(weight int32) {
 	d.t.Helper()
 	ro := &v1alpha1.Rollout{}
-	if err := bed.Client.Get(d.t.Context(), d.Key(d.name), ro); err != nil {
+	if err := d.Bed.Client.Get(d.t.Context(), d.Key(d.name), ro); err != nil {
 		d.t.Fatal(err)
 	}
 	d.WaitFor(d.name, testbed.PausedAt(pauseAfter(d.t, ro, weight)), testbed.CanaryWeight(weight))
@@ -274,7 +281,7 @@ func (d *story) policies() []unstructured.Unstructured {
 	d.t.Helper()
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(policyKind.GroupVersion().WithKind(policyKind.Kind + "List"))
-	if err := bed.Client.List(d.t.Context(), list, client.InNamespace(d.Namespace)); err != nil {
+	if err := d.Bed.Client.List(d.t.Context(), list, client.InNamespace(d.Namespace)); err != nil {
 		d.t.Fatal(err)
 	}
 	return list.Items
@@ -338,7 +345,7 @@ func equal(what string, got, want any) error {
 // now reads the object that somebody wrote.
 func (d *story) now(written *unstructured.Unstructured) *unstructured.Unstructured {
 	d.t.Helper()
-	now, err := read(d.t.Context(), written.GroupVersionKind(), client.ObjectKeyFromObject(written))
+	now, err := read(d.t.Context(), d.Bed, written.GroupVersionKind(), client.ObjectKeyFromObject(written))
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -348,14 +355,14 @@ func (d *story) now(written *unstructured.Unstructured) *unstructured.Unstructur
 // table reads a table.
 func (d *story) table(key client.ObjectKey) *unstructured.Unstructured {
 	d.t.Helper()
-	table, err := read(d.t.Context(), tableKind, key)
+	table, err := read(d.t.Context(), d.Bed, tableKind, key)
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	return table
 }
 
-func read(ctx context.Context, kind schema.GroupVersionKind, key client.ObjectKey) (*unstructured.Unstructured, error) {
+func read(ctx context.Context, bed *testbed.Bed, kind schema.GroupVersionKind, key client.ObjectKey) (*unstructured.Unstructured, error) {
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(kind)
 	return object, bed.Client.Get(ctx, key, object)
@@ -385,7 +392,7 @@ func (d *story) changes(name string, edit func(table *unstructured.Unstructured)
 // change reads a table, edits it and writes it, again on a conflict.
 func change(ctx context.Context, key client.ObjectKey, edit func(table *unstructured.Unstructured)) error {
 	return retry.RetryOnConflict(testbed.Patience, func() error {
-		table, err := read(ctx, tableKind, key)
+		table, err := read(ctx, bed, tableKind, key)
 		if err != nil {
 			return err
 		}

@@ -4,14 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/informers"
@@ -22,7 +26,7 @@ import (
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/gateway"
 )
 
-// resources of the routes, by kind.
+// resources of the routes, by kind, in the versions that are looked for first.
 var resources = map[string]schema.GroupVersionResource{
 	HTTP: {Group: group, Version: "v1", Resource: "httproutes"},
 	GRPC: {Group: group, Version: "v1", Resource: "grpcroutes"},
@@ -63,10 +67,29 @@ func Start(ctx context.Context, config *rest.Config, delay time.Duration) (*Gate
 	if err != nil {
 		return nil, err
 	}
-	return start(ctx, typed, untyped, delay)
+	served, err := servedResources(typed.Discovery())
+	if err != nil {
+		return nil, err
+	}
+	return start(ctx, typed, untyped, served, delay)
 }
 
-func start(ctx context.Context, typed kubernetes.Interface, untyped dynamic.Interface, delay time.Duration) (*Gateway, error) {
+// servedResources are the resources as an API server has them: its HTTPRoutes may be of v1beta1 alone.
+func servedResources(server discovery.ServerResourcesInterface) (map[string]schema.GroupVersionResource, error) {
+	served := maps.Clone(resources)
+	list, err := server.ServerResourcesForGroupVersion(group + "/v1")
+	if err != nil {
+		return nil, err
+	}
+	http := served[HTTP]
+	if !slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == http.Resource }) {
+		http.Version = "v1beta1"
+	}
+	served[HTTP] = http
+	return served, nil
+}
+
+func start(ctx context.Context, typed kubernetes.Interface, untyped dynamic.Interface, served map[string]schema.GroupVersionResource, delay time.Duration) (*Gateway, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -74,7 +97,7 @@ func start(ctx context.Context, typed kubernetes.Interface, untyped dynamic.Inte
 	g := &Gateway{addr: listener.Addr().String()}
 	g.routes.Store(&[]*Route{})
 	g.Client = gateway.NewClient(g.addr)
-	if err := g.watch(ctx, typed, untyped, delay); err != nil {
+	if err := g.watch(ctx, typed, untyped, served, delay); err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
 	protocols := &http.Protocols{}
@@ -90,13 +113,13 @@ func start(ctx context.Context, typed kubernetes.Interface, untyped dynamic.Inte
 }
 
 // watch starts the informers and waits, while starting lasts, until they know what there is.
-func (g *Gateway) watch(starting context.Context, typed kubernetes.Interface, untyped dynamic.Interface, delay time.Duration) error {
+func (g *Gateway) watch(starting context.Context, typed kubernetes.Interface, untyped dynamic.Interface, served map[string]schema.GroupVersionResource, delay time.Duration) error {
 	running, cancel := context.WithCancel(context.WithoutCancel(starting))
 	known := informers.NewSharedInformerFactory(typed, 0)
 	unknown := dynamicinformer.NewDynamicSharedInformerFactory(untyped, 0)
 	services, replicaSets := known.Core().V1().Services(), known.Apps().V1().ReplicaSets()
 	g.pods = gateway.Pods{Services: services.Lister(), ReplicaSets: replicaSets.Lister()}
-	g.observer = newObserver(g, untyped, delay)
+	g.observer = newObserver(g, untyped, served, delay)
 
 	synced := []cache.InformerSynced{replicaSets.Informer().HasSynced}
 	watch := func(informer cache.SharedIndexInformer, handler cache.ResourceEventHandler) error {
@@ -113,7 +136,7 @@ func (g *Gateway) watch(starting context.Context, typed kubernetes.Interface, un
 		*r.store = informer.GetStore()
 		errs = append(errs, watch(informer, g.observer.surroundings()))
 	}
-	for kind, resource := range resources {
+	for kind, resource := range served {
 		informer := unknown.ForResource(resource).Informer()
 		g.observer.stores[kind] = informer.GetStore()
 		errs = append(errs, watch(informer, g.observer.handlerOf(kind)))

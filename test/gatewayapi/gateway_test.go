@@ -136,7 +136,7 @@ func open(t *testing.T, more ...string) (*Gateway, *dynamicfake.FakeDynamicClien
 			t.Fatal(err)
 		}
 	}
-	gw, err := start(t.Context(), fake.NewClientset(known...), client, 0)
+	gw, err := start(t.Context(), fake.NewClientset(known...), client, resources, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/cache"
@@ -20,6 +21,7 @@ import (
 type observer struct {
 	gateway          *Gateway
 	client           dynamic.Interface
+	resources        map[string]schema.GroupVersionResource // by kind
 	delay            time.Duration
 	queue            workqueue.TypedRateLimitingInterface[routeKey]
 	stores           map[string]cache.Store // of routes, by kind
@@ -35,15 +37,16 @@ type routeKey struct {
 	cache.ObjectName
 }
 
-func newObserver(g *Gateway, client dynamic.Interface, delay time.Duration) *observer {
+func newObserver(g *Gateway, client dynamic.Interface, resources map[string]schema.GroupVersionResource, delay time.Duration) *observer {
 	return &observer{
-		gateway: g,
-		client:  client,
-		delay:   delay,
-		queue:   workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[routeKey]()),
-		stores:  map[string]cache.Store{},
-		served:  map[routeKey]*Route{},
-		known:   map[routeKey]bool{},
+		gateway:   g,
+		client:    client,
+		resources: resources,
+		delay:     delay,
+		queue:     workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[routeKey]()),
+		stores:    map[string]cache.Store{},
+		served:    map[routeKey]*Route{},
+		known:     map[routeKey]bool{},
 	}
 }
 
@@ -154,7 +157,7 @@ func (o *observer) write(ctx context.Context, key routeKey, obj *unstructured.Un
 	if err != nil || patch == nil {
 		return err
 	}
-	_, err = o.client.Resource(resources[key.kind]).Namespace(key.Namespace).
+	_, err = o.client.Resource(o.resources[key.kind]).Namespace(key.Namespace).
 		Patch(ctx, key.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 	if apierrors.IsNotFound(err) {
 		return nil
