@@ -167,7 +167,11 @@ func (p *planner) arranged(routes []Route, wanted []unlabelled) []Arranged {
 // arrange makes the Rollout's own routes the wanted ones: in their places, if those will do, else by others.
 func (plan *managedPlan) arrange(own, routes []Route, wanted []unlabelled) {
 	inPlace := slices.EqualFunc(own, wanted, func(r Route, u unlabelled) bool {
-		return r.Source == u.source.Key && r.standsBefore(routes) == u.before
+		place := ""
+		if u.before {
+			place = u.source.Key
+		}
+		return r.Source == u.source.Key && r.standsBefore(routes) == place
 	})
 	if inPlace {
 		for i, r := range own {
@@ -192,14 +196,15 @@ func (plan *managedPlan) arrange(own, routes []Route, wanted []unlabelled) {
 	}
 }
 
-// standsBefore reports whether a managed route stands before its source, with nothing but managed ones between.
-func (r Route) standsBefore(routes []Route) bool {
+// standsBefore returns the key of the route before which a managed one stands, with nothing but managed ones between; empty: it
+// stands after all others.
+func (r Route) standsBefore(routes []Route) string {
 	for _, next := range routes {
 		if next.Index > r.Index && next.Owner == "" {
-			return next.Key == r.Source
+			return next.Key
 		}
 	}
-	return false
+	return ""
 }
 
 // leaveOut takes those managed routes from the intent that the selection wants none of, and reports whether there were some.

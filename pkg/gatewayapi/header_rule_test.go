@@ -282,3 +282,16 @@ func TestManagedRulesThatAreRememberedAndGone(t *testing.T) {
 		t.Errorf("annotation %s, %v", o.Annotations[engine.Annotation], err)
 	}
 }
+
+// A rule that somebody adds behind the plugin's, and that asks for as much, would lose to them: of equal ones the first counts.
+func TestHeaderRulesStayBehindOthers(t *testing.T) {
+	o := settled(t, http, objects.Read(t, route("{name: all, "+toAll+"}")), withManaged(10, beta))
+	tree := objects.Tree(t, o.JSON)
+	spec := tree["spec"].(map[string]any)
+	theirs := objects.Tree(t, objects.Read(t, route("{name: late, matches: [{headers: [{name: y, value: '1'}]}], backendRefs: [{name: other}]}")).JSON)
+	spec["rules"] = append(spec["rules"].([]any), theirs["spec"].(map[string]any)["rules"].([]any)...)
+	o = settled(t, http, objects.OfTree(t, tree), withManaged(10, beta))
+	if got, want := names(t, o), "all, late, beta of apps/web"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
