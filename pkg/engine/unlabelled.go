@@ -82,7 +82,7 @@ type unlabelled struct {
 // manageUnlabelled plans the managed routes of an object where the annotation alone tells which they are. Those that have to stand
 // before their sources do; the others stand after all routes, header routes first, since of two that match alike the first counts.
 func (p *planner) manageUnlabelled(object string, routes []Route, sources []routePlan, plan managedPlan) (managedPlan, []error) {
-	names := namesOfOthers(routes, ownerLabelValue(p.in.Owner))
+	names := p.rememberedByOthers(namesOfOthers(routes, ownerLabelValue(p.in.Owner)))
 	var before, headers, mirrors []unlabelled
 	var faults []error
 	for _, source := range sources {
@@ -115,6 +115,20 @@ func (p *planner) manageUnlabelled(object string, routes []Route, sources []rout
 	}
 	plan.arrange(p.own(routes), routes, wanted)
 	return plan, faults
+}
+
+// rememberedByOthers adds the names of the managed routes of other Rollouts, even of those that somebody has deleted: a route of
+// such a name would be taken for theirs.
+func (p *planner) rememberedByOthers(names takenNames) takenNames {
+	mine := ownerLabelValue(p.in.Owner)
+	for owner, rules := range p.memory.rules {
+		for _, rule := range rules {
+			if owner != mine {
+				names.users[rule.Name] = names.users[rule.Name] // whose it is stays
+			}
+		}
+	}
+	return names
 }
 
 func headersFirst(a, b spelt) int {

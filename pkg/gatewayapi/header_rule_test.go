@@ -295,3 +295,25 @@ func TestHeaderRulesStayBehindOthers(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
+
+// A manifest that is applied again takes the rules of two Rollouts out, and either may be the first to add its own again: that is
+// not taken for the other's, of whose rules the annotation still tells.
+func TestHeaderRulesOfTwoRolloutsAppliedAgain(t *testing.T) {
+	applied := objects.Read(t, route("{name: a, "+toAll+"}, {name: b, matches: [{path: {type: PathPrefix, value: /b}}], backendRefs: [{name: other}]}"))
+	web, other := withManaged(0, beta), theirs(withManaged(0, beta))
+	both := settled(t, http, settled(t, http, applied, web), other)
+	for _, tt := range []struct {
+		first, second intent.Intent
+		want          string
+	}{
+		{web, other, "a, b, beta of apps/web, beta-1 of apps/other"},
+		{other, web, "a, b, beta-1 of apps/other, beta of apps/web"},
+	} {
+		tree := objects.Tree(t, both.JSON)
+		tree["spec"] = objects.Tree(t, applied.JSON)["spec"]
+		again := settled(t, http, settled(t, http, objects.OfTree(t, tree), tt.first), tt.second)
+		if got := names(t, again); got != tt.want {
+			t.Errorf("got %s, want %s", got, tt.want)
+		}
+	}
+}
