@@ -50,7 +50,7 @@ func TestHeaderStepOnAnHTTPRoute(t *testing.T) {
 			const search = "/demo?q=go"
 			d.release("web:2")
 			d.rests(0)
-			d.showsRelease("demo")
+			d.showsRelease()
 			d.answers(requestsAtZero, host+search, shares{"web:1": 100, "web:2": 0}, "x-tenant", "1")
 			d.answers(requests, host+search, shares{"web:1": 100}, "x-tenant", "1", "x-beta", "no")
 			d.answers(requests, host+search, shares{"web:2": 100}, "x-tenant", "1", "x-beta", "yes")
@@ -80,7 +80,7 @@ func TestHeaderStepOnAGRPCRoute(t *testing.T) {
 	}, headerStep("beta", "x-beta", "yes")).begin(t)
 	d.release("web:2")
 	d.rests(0)
-	d.showsRelease("demo")
+	d.showsRelease()
 	d.connectsBy(gatewayapi.GRPC, shares{"web:1": 100})
 	d.connectsBy(gatewayapi.GRPC, shares{"web:2": 100}, "x-beta", "yes")
 	d.Abort(d.name)
@@ -97,7 +97,7 @@ func TestMirrorOnAnHTTPRoute(t *testing.T) {
 		d := s.begin(t)
 		d.release("web:2")
 		d.rests(0)
-		d.showsRelease("demo")
+		d.showsRelease()
 		d.mirrors(requestsAtZero, http.MethodGet, "/demo", shares{"web:1": 100, "web:2": 0}, "web:2")
 		d.mirrors(requests, http.MethodPost, "/demo", shares{"web:1": 100}, "")
 

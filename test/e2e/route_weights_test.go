@@ -26,7 +26,7 @@ func TestHTTPRoute(t *testing.T) {
 			d.serves("/demo", at.demo)
 			d.serves("/shop", at.shop) // of 140 parts
 			d.differsInBackendsOnly()
-			d.showsRelease("demo")
+			d.showsRelease()
 			d.isRewritten("/demo/7", "/color/7")
 			d.isRedirected("/moved", "http://elsewhere.example.com/moved")
 			d.promote()

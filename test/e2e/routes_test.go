@@ -86,12 +86,12 @@ func refused(route *unstructured.Unstructured, generation int64) error {
 	return errors.Join(errs...)
 }
 
-// showsRelease checks that a route has the label of a release that is under way.
-func (d *story) showsRelease(name string) {
+// showsRelease checks that every route has the label of a release that is under way.
+func (d *story) showsRelease() {
 	d.t.Helper()
 	for key, written := range d.routes {
-		if key.Name == name && d.now(written).GetLabels()["rollouts.argoproj.io/gatewayapi-canary"] != "in-progress" {
-			d.t.Errorf("%s %s has labels %v, want one of a release that is under way", key.Kind, name, d.now(written).GetLabels())
+		if labels := d.now(written).GetLabels(); labels["rollouts.argoproj.io/gatewayapi-canary"] != "in-progress" {
+			d.t.Errorf("%s %s has labels %v, want one of a release that is under way", key.Kind, key.Name, labels)
 		}
 	}
 }

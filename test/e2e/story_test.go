@@ -121,7 +121,7 @@ func (s setup) begin(t *testing.T) *story {
 	return d
 }
 
-// applies applies tables, routes and what is beside them.
+// applies creates or replaces tables, routes and what is beside them.
 func (d *story) applies(text string) {
 	d.t.Helper()
 	for _, object := range d.Apply(text) {

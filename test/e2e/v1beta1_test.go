@@ -34,7 +34,7 @@ func TestHTTPRoutesOfV1beta1Alone(t *testing.T) {
 	d.release("web:2")
 	d.reaches(10)
 	d.serves("/demo", shares{"web:1": 90, "web:2": 10})
-	d.showsRelease("demo")
+	d.showsRelease()
 	d.promote()
 	d.reaches(100)
 	d.serves("/demo", shares{"web:2": 100})
