@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
@@ -52,15 +53,28 @@ func (a Routes) SpellRoute(source engine.Route, m engine.ManagedRoute) (managed 
 // matchesOf returns the matches of a managed rule. A header route takes the requests of mirrors as well, by matches that have more
 // conditions than those of the mirrors.
 func (a Routes) matchesOf(source map[string]json.RawMessage, m engine.ManagedRoute) (matches []json.RawMessage, before bool, err error) {
-	rewritten := replacesPrefix(source["filters"])
-	if m.Mirror != nil {
-		return a.narrowed(source["matches"], m.Matches, rewritten)
+	rewritten, err := rewrites(source)
+	if err != nil {
+		return nil, false, err
 	}
+	if m.Mirror != nil {
+		matches, before, err = a.narrowed(source["matches"], m.Matches, rewritten)
+	} else {
+		matches, before, err = a.headed(source["matches"], m, rewritten)
+	}
+	if n := len(matches); err == nil && rewritten && n > 1 {
+		err = fmt.Errorf("a filter of the rule replaces the prefix that its match matched, so it may have one match, and it would have %d; ask for one match, and for no header route beside a mirror", n)
+	}
+	return matches, before, err
+}
+
+// headed returns the matches of a header route.
+func (a Routes) headed(source json.RawMessage, m engine.ManagedRoute, rewritten bool) (matches []json.RawMessage, before bool, err error) {
 	all, err := together(m.Matches)
 	if err != nil {
 		return nil, false, err
 	}
-	given, _, err := a.narrowed(source["matches"], append([]intent.RequestMatch{{}}, m.Over...), rewritten)
+	given, _, err := a.narrowed(source, append([]intent.RequestMatch{{}}, m.Over...), rewritten)
 	if err != nil {
 		return nil, false, err
 	}
@@ -157,7 +171,25 @@ type pathReplacement struct {
 	} `json:"path"`
 }
 
-// replacesPrefix reports whether filters replace the part of the path that a rule's match matched.
+// rewrites reports whether a filter of a rule or of one of its backends replaces the part of the path that the rule's match
+// matched. Such a rule may have one match only (Gateway API reference, HTTPRouteRule).
+func rewrites(rule map[string]json.RawMessage) (bool, error) {
+	filters := []json.RawMessage{rule["filters"]}
+	if present(rule["backendRefs"]) {
+		var refs []struct {
+			Filters json.RawMessage `json:"filters"`
+		}
+		if err := json.Unmarshal(rule["backendRefs"], &refs); err != nil {
+			return false, err
+		}
+		for _, ref := range refs {
+			filters = append(filters, ref.Filters)
+		}
+	}
+	return slices.ContainsFunc(filters, replacesPrefix), nil
+}
+
+// replacesPrefix reports whether one of some filters does.
 func replacesPrefix(filters json.RawMessage) bool {
 	var views []pathFilter
 	if !present(filters) || json.Unmarshal(filters, &views) != nil {

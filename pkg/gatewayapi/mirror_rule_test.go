@@ -1,6 +1,7 @@
 package gatewayapi_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -127,6 +128,35 @@ func same(t *testing.T, a, b any) bool {
 	return text(a) == text(b)
 }
 
+const toRoot = "{type: URLRewrite, urlRewrite: {path: {type: ReplacePrefixMatch, replacePrefixMatch: /}}}"
+
+// The API server takes one match of a rule whose matched prefix is replaced.
+func TestOneMatchWherePrefixIsReplaced(t *testing.T) {
+	const ruleFilter, backendFilter = "filters: [" + toRoot + "], " + toAll, "backendRefs: [{name: web, filters: [" + toRoot + "]}]"
+	post := intent.RequestMatch{Method: is(intent.Exact, "POST")}
+	for _, tt := range []struct {
+		name, action, refused string
+		managed               []intent.ManagedRoute
+	}{
+		{"a header route", ruleFilter, "", []intent.ManagedRoute{beta}},
+		{"a mirror", backendFilter, "", []intent.ManagedRoute{mirror(100, gets)}},
+		{"a mirror of two matches", ruleFilter, "shadow", []intent.ManagedRoute{mirror(100, gets, post)}},
+		{"a mirror of two matches, by a backend's filter", backendFilter, "shadow", []intent.ManagedRoute{mirror(100, gets, post)}},
+		{"a header route and a mirror", ruleFilter, "beta", []intent.ManagedRoute{beta, mirror(100, gets)}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := engine.MakePlan(http, objects.Read(t, route("{matches: [{path: {value: /a}}], "+tt.action+"}")), engine.Selection{}, withManaged(0, tt.managed...))
+			want := "<nil>"
+			if tt.refused != "" {
+				want = `HTTPRoute apps/demo: rules[0]: managed route "` + tt.refused + `": a filter of the rule replaces the prefix that its match matched, so it may have one match, and it would have 2; ask for one match, and for no header route beside a mirror`
+			}
+			if got := fmt.Sprint(err); got != want {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+		})
+	}
+}
+
 func TestMirrorsThatCannotBeStated(t *testing.T) {
 	grpc := gatewayapi.GRPCRoutes("v1")
 	for _, tt := range []struct {
@@ -140,7 +170,9 @@ func TestMirrorsThatCannotBeStated(t *testing.T) {
 			`a method by prefix "P" cannot be asked for: an HTTPRoute compares methods as a whole; use exact`},
 		{"two expressions", http, "matches: [{path: {type: RegularExpression, value: /a.*}}], " + toAll, intent.RequestMatch{Path: is(intent.Regex, ".*b")},
 			`path regex ".*b" cannot be asked for beside path RegularExpression "/a.*": a match takes one condition on the path; leave path out`},
-		{"a path whose prefix is replaced", http, "matches: [{path: {value: /a}}], filters: [{type: URLRewrite, urlRewrite: {path: {type: ReplacePrefixMatch, replacePrefixMatch: /}}}], " + toAll, intent.RequestMatch{Path: is(intent.Exact, "/a/b")},
+		{"a path whose prefix is replaced", http, "matches: [{path: {value: /a}}], filters: [" + toRoot + "], " + toAll, intent.RequestMatch{Path: is(intent.Exact, "/a/b")},
+			`path exact "/a/b": a filter of the rule replaces the prefix that its match matched, and would replace another part of the path here; leave path out`},
+		{"a path whose prefix a backend replaces", http, "matches: [{path: {value: /a}}], backendRefs: [{name: web, filters: [" + toRoot + "]}]", intent.RequestMatch{Path: is(intent.Exact, "/a/b")},
 			`path exact "/a/b": a filter of the rule replaces the prefix that its match matched, and would replace another part of the path here; leave path out`},
 		{"a method of HTTP for gRPC", grpc, toAll, gets,
 			"a GRPCRoute cannot ask for a method or path of HTTP: its calls have a service and a method of their own; leave method and path out"},
