@@ -123,8 +123,8 @@ func (p *planner) rememberedByOthers(names takenNames) takenNames {
 	mine := ownerLabelValue(p.in.Owner)
 	for owner, rules := range p.memory.rules {
 		for _, rule := range rules {
-			if owner != mine {
-				names.users[rule.Name] = names.users[rule.Name] // whose it is stays
+			if _, stands := names.users[rule.Name]; !stands && owner != mine {
+				names.users[rule.Name] = false
 			}
 		}
 	}
