@@ -33,14 +33,17 @@ type Clusters struct {
 }
 
 // unread returns the finding that something could not be looked at, and so is not known. The error's own words are those of
-// the plugin, which is somebody else.
+// the plugin, which is somebody else. An API server that does not answer is a fault: nothing is known then.
 func unread(object, what string, err error) Finding {
 	switch {
 	case errors.Is(err, engine.ErrUnserved):
 		return Finding{Warn, object, what + " cannot be read: the cluster does not serve that", "see what is said of custom resource definitions"}
 	case apierrors.IsForbidden(err):
 		return Finding{Warn, object, fmt.Sprintf("you may not read %s, so what is to be said of that is missing here", what), "ask somebody who may"}
-	default:
-		return Finding{Warn, object, fmt.Sprintf("%s cannot be read: %v", what, err), ""}
 	}
+	mark := Warn
+	if status := apierrors.APIStatus(nil); !errors.As(err, &status) {
+		mark = Fail
+	}
+	return Finding{mark, object, fmt.Sprintf("%s cannot be read: %v", what, err), ""}
 }

@@ -199,7 +199,7 @@ func checkRefusal(t *testing.T, err error, want string) {
 
 // A Rollout that exists is left to its controller while that moves weight.
 func TestRestoreOfRolloutThatExists(t *testing.T) {
-	const refusal = "Rollout apps/web is sending 20 of its traffic to the canary, and its controller would soon move the weight back"
+	const refusal = "Rollout apps/web is sending 20 parts of 100 of its traffic to the canary, and its controller would soon move the weight back"
 	const cure = "; abort it (kubectl argo rollouts abort web -n apps) or let it finish, or give --force if there is no controller any more"
 	const noWeights, abort = `"weights":{`, `"currentStepIndex":3`
 	for _, tt := range []struct {
@@ -213,9 +213,9 @@ func TestRestoreOfRolloutThatExists(t *testing.T) {
 		{"to look at", []string{"a", "a"}, restoration{dry: true}, refusal + ".\n", "", false},
 		{"all the same", []string{"a", "a"}, restoration{yes: true, force: true}, refusal + ".\n" + done, "", true},
 		{"before its first weight", []string{noWeights, `"before":{`}, restoration{yes: true}, "",
-			strings.Replace(refusal, "sending 20 of its traffic to the canary", "releasing a new version", 1) + cure, false},
+			strings.Replace(refusal, "sending 20 parts of 100 of its traffic to the canary", "releasing a new version", 1) + cure, false},
 		{"in an experiment", []string{`"weight":20`, `"weight":0`, noWeights, noWeights + `"additional":[{"weight":5}],`}, restoration{yes: true}, "",
-			strings.Replace(refusal, "sending 20 of its traffic to the canary", "sending traffic to an experiment", 1) + cure, false},
+			strings.Replace(refusal, "sending 20 parts of 100 of its traffic to the canary", "sending traffic to an experiment", 1) + cure, false},
 		{"on its way back", []string{abort, `"abort":true`}, restoration{yes: true}, "", refusal + cure, false},
 		{"aborted", []string{abort, `"abort":true`, `"weight":20`, `"weight":0`}, restoration{yes: true}, done, "", true},
 		{"promoted", []string{`"stableRS":"old"`, `"stableRS":"new"`, `"weight":20`, `"weight":0`}, restoration{yes: true}, done, "", true},

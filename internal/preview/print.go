@@ -35,7 +35,7 @@ func (r Report) PrintTable(w io.Writer) error {
 	}
 	for _, step := range r.Steps {
 		if step.Error != "" {
-			fmt.Fprintf(w, "\nRefused at %s: %s\n", step.title(), step.Error)
+			fmt.Fprintf(w, "\nRefused: %s: %s\n", step.title(), step.Error)
 		}
 	}
 	printList(w, "Not moved:", r.NotMoved)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/argoproj/argo-rollouts/pkg/apis/rollouts/v1alpha1"
+	"github.com/argoproj/argo-rollouts/utils/weightutil"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
@@ -54,7 +55,7 @@ func UnderWay(ro *v1alpha1.Rollout) string {
 	case ro.Spec.Strategy.Canary == nil: // whose controller calls no traffic router
 		return ""
 	case weights != nil && weights.Canary.Weight > 0:
-		return fmt.Sprintf("sending %d of its traffic to the canary", weights.Canary.Weight)
+		return fmt.Sprintf("sending %d parts of %d of its traffic to the canary", weights.Canary.Weight, weightutil.MaxTrafficWeight(ro))
 	case weights != nil && slices.ContainsFunc(weights.Additional, func(w v1alpha1.WeightDestination) bool { return w.Weight > 0 }):
 		return "sending traffic to an experiment"
 	case status.StableRS != "" && status.StableRS != status.CurrentPodHash && !status.Abort:
