@@ -19,6 +19,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/argoproj/argo-rollouts/pkg/apis/rollouts/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/clientcmd"
+
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/gateway"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/testbed"
 )
@@ -64,17 +69,17 @@ func start(t *testing.T, plugin string, args ...string) *program {
 	return p
 }
 
-// readUntil returns the lines up to one that begins with prefix.
-func (p *program) readUntil(t *testing.T, prefix string) string {
+// readUntil returns the lines up to one with this text.
+func (p *program) readUntil(t *testing.T, text string) string {
 	t.Helper()
 	read := &strings.Builder{}
 	for {
 		line, err := p.lines.ReadString('\n')
 		read.WriteString(line)
 		if err != nil {
-			t.Fatalf("%v before %q in\n%s%s", err, prefix, read, &p.stderr)
+			t.Fatalf("%v before %q in\n%s%s", err, text, read, &p.stderr)
 		}
-		if strings.HasPrefix(line, prefix) {
+		if strings.Contains(line, text) {
 			return read.String()
 		}
 	}
@@ -140,7 +145,7 @@ func TestDemo(t *testing.T) {
 	t.Run("to its end and kept up", func(t *testing.T) {
 		t.Parallel()
 		p := start(t, plugin, "-keep", "-requests", "1000")
-		told := p.readUntil(t, "What changes in the table")
+		told := p.readUntil(t, "collected as garbage")
 		for _, want := range []string{
 			`at rest: canary asked for 0, table 0 \(demo\), measured 0.0 \(1,000 requests: blue 100.0\)`,
 			`setWeight 10: canary asked for 10, table 10 \(demo 90, demo-canary 10\), measured \d+\.\d \(1,000 requests: blue \d+\.\d, yellow \d+\.\d\)`,
@@ -156,7 +161,8 @@ func TestDemo(t *testing.T) {
 		checkShares(t, told)
 		checkPreview(t, plugin, told)
 		checkCurl(t, told)
-		checkKubeconfig(t, told)
+		deleteRollout(t, told)
+		p.readUntil(t, "no Rollout, at weight 0")
 		if code := p.end(t, os.Interrupt); code != 0 {
 			t.Errorf("exit code %d after Ctrl-C, want 0: it was asked to stay until then\n%s", code, &p.stderr)
 		}
@@ -223,16 +229,24 @@ func checkCurl(t *testing.T, told string) {
 	}
 }
 
-// checkKubeconfig wants a file at the printed path.
-func checkKubeconfig(t *testing.T, told string) {
+// deleteRollout deletes the demo's Rollout with the printed kubeconfig, as a person may.
+func deleteRollout(t *testing.T, told string) {
 	t.Helper()
 	path := regexp.MustCompile(`export KUBECONFIG=(\S+)`).FindStringSubmatch(told)
 	if path == nil {
 		t.Errorf("no kubeconfig in\n%s", told)
 		return
 	}
-	if _, err := os.Stat(path[1]); err != nil {
-		t.Error(err)
+	config, err := clientcmd.BuildConfigFromFlags("", path[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cluster.Resource(v1alpha1.RolloutGVR).Namespace(rolloutKey.Namespace).Delete(t.Context(), rolloutKey.Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -8,60 +8,94 @@ import (
 	"time"
 
 	"github.com/argoproj/argo-rollouts/pkg/apis/rollouts/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // errStopped says that a person has seen enough.
 var errStopped = errors.New("stopped")
 
-// lookInterval is how often the table is looked at for changes.
+// lookInterval is how often the table and the Rollout are looked at for changes.
 const lookInterval = 200 * time.Millisecond
 
 const invitation = `
-This stays up until Ctrl-C. In another terminal, with kubectl and its plugin for Argo Rollouts:
+This stays up until Ctrl-C. In another terminal, with kubectl:
 
   export KUBECONFIG=%s
   kubectl apply -f examples/                                   # the old image again: a release begins
-  kubectl argo rollouts get rollout demo -n gloo-rollout-demo
-  kubectl argo rollouts promote demo -n gloo-rollout-demo      # on to the next step; abort goes back
+  kubectl get rollout demo -n gloo-rollout-demo --watch
+  kubectl patch rollout demo -n gloo-rollout-demo --subresource=status --type=merge \
+    -p '{"status":{"pauseConditions":null}}'                   # on to the next step, at a pause
   kubectl get routetable default -n gloo-mesh -o yaml
   curl http://%s%s
 
-What changes in the table shows here.
+With its plugin for Argo Rollouts, that patch is "kubectl argo rollouts promote demo -n gloo-rollout-demo", and abort goes back.
+What changes shows here. This is a cluster of an API server and controllers alone: pods are only said to be ready, nothing is
+collected as garbage, and a namespace that is deleted stays.
 `
 
-// stay keeps the bed up until ctx ends, and shows each change of the table's weights.
+// moment is what a person may want to see a change of.
+type moment struct {
+	weights []weight
+	phase   string
+	asked   int
+	// trouble says why that is not known.
+	trouble string
+}
+
+// stay keeps the bed up until ctx ends, and shows what changes, once it has come to rest for a moment: the Rollout's status follows
+// the table.
 func (d *demo) stay(ctx context.Context) error {
 	d.screen.line(fmt.Sprintf(invitation, d.bed.Kubeconfig, d.gateway.Addr(), path))
-	var last []weight
+	shown := d.look(ctx)
+	last := shown
 	for {
-		table, err := d.readTable(ctx)
-		if err != nil && ctx.Err() == nil {
-			d.screen.line(fmt.Sprintf("%v", err))
-		}
-		if err == nil && !reflect.DeepEqual(last, table.weights()) {
-			if last != nil {
-				if err := d.showChange(ctx); err != nil && ctx.Err() == nil {
-					return err
-				}
-			}
-			last = table.weights()
-		}
 		select {
 		case <-ctx.Done():
 			return errStopped
 		case <-time.After(lookInterval):
 		}
+		now := d.look(ctx)
+		if settled := reflect.DeepEqual(now, last); settled && !reflect.DeepEqual(now, shown) {
+			if err := d.showMoment(ctx, now, !reflect.DeepEqual(now.weights, shown.weights)); err != nil && ctx.Err() == nil {
+				return err
+			}
+			shown = now
+		}
+		last = now
 	}
 }
 
-func (d *demo) showChange(ctx context.Context) error {
+func (d *demo) look(ctx context.Context) moment {
+	table, err := d.readTable(ctx)
+	if err != nil {
+		return moment{trouble: err.Error()}
+	}
+	m := moment{weights: table.weights()}
 	rollout := &v1alpha1.Rollout{}
-	if err := d.bed.Client.Get(ctx, rolloutKey, rollout); err != nil {
-		return err
+	switch err := d.bed.Client.Get(ctx, rolloutKey, rollout); {
+	case apierrors.IsNotFound(err):
+		m.phase = "no Rollout"
+	case err != nil:
+		m.trouble = err.Error()
+	default:
+		m.phase = string(rollout.Status.Phase)
 	}
-	asked := 0
 	if w := rollout.Status.Canary.Weights; w != nil {
-		asked = int(w.Canary.Weight)
+		m.asked = int(w.Canary.Weight)
 	}
-	return d.show(ctx, fmt.Sprintf("%s  %s", time.Now().Format(time.TimeOnly), rollout.Status.Phase), asked)
+	return m
+}
+
+// showMoment measures where weights have changed; what else has changed is a line.
+func (d *demo) showMoment(ctx context.Context, m moment, moved bool) error {
+	now := time.Now().Format(time.TimeOnly) + "  "
+	switch {
+	case m.trouble != "":
+		d.screen.line(now + m.trouble)
+	case moved:
+		return d.show(ctx, now+m.phase, m.asked)
+	default:
+		d.screen.line(fmt.Sprintf("%s%s, at weight %d", now, m.phase, m.asked))
+	}
+	return nil
 }
