@@ -41,7 +41,7 @@ func commandOf(options *plugin.Options) *cobra.Command {
 		Use:   "rollouts-plugin-trafficrouter-glooplatform",
 		Short: "Traffic router plugin of Argo Rollouts for Gloo Platform",
 		Long: `A traffic router plugin of Argo Rollouts: it moves weight between a Rollout's stable and canary
-destinations on the RouteTables of Gloo Platform.
+destinations on the RouteTables of Gloo Platform and on routes of the Gateway API.
 
 The Argo Rollouts controller starts it. Register it in ConfigMap argo-rollouts-config, under
 trafficRouterPlugins, and put its flags there under args.`,
@@ -60,8 +60,8 @@ trafficRouterPlugins, and put its flags there under args.`,
 		"name that the plugin is registered by, which is its block's name in Rollouts (default: as the path that the controller starts it by tells, else any of the known names)")
 	flags.StringVar(&options.Bounds.Cluster, "cluster", "", "name of this cluster on tables that several clusters' Rollouts share, and in their destinations")
 	flags.StringSliceVar(&options.Bounds.DestinationNamespaces, "destination-namespaces", nil, "namespaces in which Rollouts may name destinations of a kind other than SERVICE (default: any)")
-	flags.StringSliceVar(&options.RouteNamespaces, "route-namespaces", nil, "namespaces in which Rollouts may name RouteTables (default: any)")
-	flags.StringVar(&routes.Kubeconfig, "kubeconfig", "", "kubeconfig of the cluster that holds the RouteTables (default: the controller's cluster)")
+	flags.StringSliceVar(&options.RouteNamespaces, "route-namespaces", nil, "namespaces in which Rollouts may name RouteTables and other routes (default: any)")
+	flags.StringVar(&routes.Kubeconfig, "kubeconfig", "", "kubeconfig of the cluster that holds the RouteTables and other routes (default: the controller's cluster)")
 	flags.StringVar(&routes.Context, "context", "", "context of that kubeconfig (default: its current one)")
 	flags.StringVar(&controller.Kubeconfig, "controller-kubeconfig", "",
 		"kubeconfig of the controller's cluster, which holds Rollouts, Services and Events (default: KUBECONFIG, else the pod's service account; for a person's commands, as --kubeconfig)")

@@ -20,7 +20,7 @@ func Check(plugin func() Plugin) *cobra.Command {
 		Short: "Find out whether the plugin can do its work in a cluster, and why not",
 		Long: `Find out whether the plugin can do its work in a cluster, and why not: its registration in ConfigMap
 argo-rollouts-config, custom resource definitions, the rights of the controller's service account, and every Rollout that
-uses the plugin, with its RouteTables and Services. Nothing is written.
+uses the plugin, with its RouteTables, other routes and Services. Nothing is written.
 
 One line says what was found of one thing, and what to do about it, after a mark: ok; note, for what nobody may expect; warn,
 for what works worse than it could or could not be looked at; fail, for what does not work.
