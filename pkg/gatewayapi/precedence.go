@@ -121,6 +121,7 @@ func (m ruleMatch) rank() []int {
 
 // grpcMethod is a GRPCMethodMatch.
 type grpcMethod struct {
+	Type    string `json:"type"`
 	Service string `json:"service"`
 	Method  string `json:"method"`
 }
@@ -139,7 +140,19 @@ func (m ruleMatch) excludes(other ruleMatch) bool {
 	if m.method != "" && other.method != "" && m.method != other.method || m.Headers.excludes(other.Headers) || m.QueryParams.excludes(other.QueryParams) {
 		return true
 	}
-	return m.Path != nil && other.Path != nil && m.Path.excludes(*other.Path)
+	if m.Path != nil && other.Path != nil {
+		return m.Path.excludes(*other.Path)
+	}
+	call, err := readCall(m.Method)
+	others, errOthers := readCall(other.Method)
+	return err == nil && errOthers == nil && call.excludes(others)
+}
+
+// excludes reports whether two matches ask for two services or methods of gRPC.
+func (c grpcMethod) excludes(other grpcMethod) bool {
+	differ := func(a, b string) bool { return a != "" && b != "" && a != b }
+	return typeOr(c.Type, exact) == exact && typeOr(other.Type, exact) == exact &&
+		(differ(c.Service, other.Service) || differ(c.Method, other.Method))
 }
 
 // excludes reports whether two lists of conditions ask for two values of one name.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/gatewayapi"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/objects"
 )
@@ -40,6 +41,28 @@ func TestManagedRulesTakeFromTheirSourcesAlone(t *testing.T) {
 			_, err := engine.MakePlan(http, objects.Read(t, route(tt.rules)), engine.Selection{}, withManaged(0, tt.managed...))
 			const want = `would take requests that reach rules[1] "o", since it asks for more; ask for less, or give that rule a condition that they do not meet, or one more of the kind`
 			if tt.takes && (err == nil || !strings.HasSuffix(err.Error(), want)) || !tt.takes && err != nil {
+				t.Errorf("got %v, want an error: %v", err, tt.takes)
+			}
+		})
+	}
+}
+
+// Of gRPC two rules for two services, or for two methods of one, take nothing from each other, in whatever order they stand.
+func TestManagedRulesOfCalls(t *testing.T) {
+	for _, tt := range []struct {
+		name, other, source string
+		takes               bool
+	}{
+		{"another service", "{service: cart}", "{service: shop}", false},
+		{"another method", "{service: shop, method: Get}", "{service: shop, method: Buy}", false},
+		{"a method of any service", "{method: Buy}", "{service: shop}", false},
+		{"the same call", "{service: shop}", "{service: shop}", true},
+		{"an expression for the service", "{type: RegularExpression, service: s..p}", "{service: shop}", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o := objects.Read(t, route("{name: o, matches: [{method: "+tt.other+"}], backendRefs: [{name: other}]}, {name: all, matches: [{method: "+tt.source+"}], "+toAll+"}"))
+			_, err := engine.MakePlan(gatewayapi.GRPCRoutes("v1"), o, engine.Selection{}, withManaged(0, beta))
+			if takes := err != nil && strings.Contains(err.Error(), "would take requests that reach rules[0]"); takes != tt.takes || err != nil && !takes {
 				t.Errorf("got %v, want an error: %v", err, tt.takes)
 			}
 		})
