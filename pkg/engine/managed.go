@@ -149,6 +149,8 @@ func namesOfOthers(routes []Route, mine string) takenNames {
 type spelt struct {
 	raw            json.RawMessage
 	mirror, before bool
+	// to is the key of one of its destinations.
+	to string
 }
 
 // managedRoutesOf spells the managed routes of one source, and takes their names.
@@ -178,7 +180,11 @@ func (p *planner) managedRoutesOf(rp routePlan, object string, names takenNames,
 		}
 		names.users[name] = false
 		plan.partly = plan.partly || route.Mirror != nil && *route.Mirror < 100
-		all = append(all, spelt{raw, m.Mirror != nil, before})
+		to := canary.destination.Key()
+		if m.Mirror != nil {
+			to = source.Entries[0].Key()
+		}
+		all = append(all, spelt{raw, m.Mirror != nil, before, to})
 		if policy.Name != "" {
 			plan.want(policy)
 		}

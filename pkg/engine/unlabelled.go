@@ -14,9 +14,11 @@ import (
 
 // managedRule is what is remembered of a managed route that has no labels.
 type managedRule struct {
-	// Name is the route's. Where the API server keeps no names of routes, Hash identifies it by the rest of it.
+	// Name is the route's. Where the API server keeps no names of routes, Hash identifies it by the rest of it. A route of that
+	// name that says something else is still the one if it forwards to the destination with key To: somebody has edited it.
 	Name string `json:"name"`
 	Hash string `json:"hash"`
+	To   string `json:"to"`
 	// Source is the key of the route that it was made from, and Mirror says that it mirrors that one's requests.
 	Source string `json:"source"`
 	Mirror bool   `json:"mirror,omitempty"`
@@ -24,10 +26,11 @@ type managedRule struct {
 
 // is reports whether a route is the one that is remembered.
 func (m managedRule) is(r Route) bool {
-	if r.Name != "" {
-		return r.Name == m.Name
+	if r.Name != "" && r.Name != m.Name {
+		return false
 	}
-	return hashOf(r.JSON, m.Mirror) == m.Hash
+	edited := r.Name != "" && slices.ContainsFunc(r.Entries, func(e Entry) bool { return e.Key() == m.To })
+	return edited || hashOf(r.JSON, m.Mirror) == m.Hash
 }
 
 // hashOf identifies a route by all that it says but its name and, of a mirror, its destinations, which follow the source's.
@@ -147,7 +150,7 @@ func newManagedRule(m spelt, source Route) managedRule {
 		Name string `json:"name"`
 	}{}
 	_ = json.Unmarshal(m.raw, &named) // it was spelt by this process
-	return managedRule{Name: named.Name, Hash: hashOf(m.raw, m.mirror), Source: source.Key, Mirror: m.mirror}
+	return managedRule{Name: named.Name, Hash: hashOf(m.raw, m.mirror), To: m.to, Source: source.Key, Mirror: m.mirror}
 }
 
 // own returns the Rollout's managed routes.

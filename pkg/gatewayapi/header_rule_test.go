@@ -1,6 +1,7 @@
 package gatewayapi_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -315,5 +316,32 @@ func TestHeaderRulesOfTwoRolloutsAppliedAgain(t *testing.T) {
 		if got := names(t, again); got != tt.want {
 			t.Errorf("got %s, want %s", got, tt.want)
 		}
+	}
+}
+
+// A manifest that is applied again may bring a user's own rule of the name that the plugin's had. It is theirs, and the step is refused;
+// one that still forwards to the canary is the plugin's, edited, and is put right.
+func TestRuleOfARememberedName(t *testing.T) {
+	for _, tt := range []struct {
+		name, rule, want string
+	}{
+		{"a user's", "{name: beta, matches: [{path: {type: PathPrefix, value: /pay}}], backendRefs: [{name: pay}]}",
+			`HTTPRoute apps/demo: rules[0] "all": managed route "beta": the route has a rule of that name already; rename either`},
+		{"the plugin's, edited", "{name: beta, matches: [{path: {type: PathPrefix, value: /pay}}], " + toNew + "}", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			o := settled(t, http, objects.Read(t, route("{name: all, "+toAll+"}")), withManaged(10, beta))
+			tree := objects.Tree(t, o.JSON)
+			rules := tree["spec"].(map[string]any)["rules"].([]any)
+			rules[1] = objects.Tree(t, objects.Read(t, "spec: "+tt.rule).JSON)["spec"]
+			edited := objects.OfTree(t, tree)
+			if _, err := engine.MakePlan(http, edited, engine.Selection{}, withManaged(10, beta)); fmt.Sprint(err) != cmp.Or(tt.want, "<nil>") {
+				t.Fatalf("got  %v\nwant %s", err, tt.want)
+			}
+			back := settled(t, http, edited, canary(0))
+			if left := strings.Contains(objects.Spec(t, back), "/pay"); left != (tt.want != "") {
+				t.Errorf("at rest\n%s", objects.YAML(back.JSON))
+			}
+		})
 	}
 }
