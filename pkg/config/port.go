@@ -12,9 +12,12 @@ type Port struct {
 }
 
 // String returns the port as a person would name it.
-func (p Port) String() string {
+func (p Port) String() string { return string(p.Append(nil)) }
+
+// Append appends the port, as String has it, to a text.
+func (p Port) Append(text []byte) []byte {
 	if p.Name != "" {
-		return p.Name
+		return append(text, p.Name...)
 	}
-	return strconv.Itoa(p.Number)
+	return strconv.AppendInt(text, int64(p.Number), 10)
 }

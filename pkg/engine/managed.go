@@ -234,7 +234,7 @@ func (p *planner) canaryOf(source Route) (seat, json.RawMessage, error) {
 	if err := p.spell(source, source.Entries[like], &canary); err != nil {
 		return seat{}, nil, err
 	}
-	entry, err := json.Marshal(canary.spelt)
+	entry, err := json.Marshal(canary.spelt.entry)
 	if err != nil {
 		return seat{}, nil, fmt.Errorf("%s: %w", source.Place, err)
 	}

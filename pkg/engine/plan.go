@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
@@ -76,13 +77,25 @@ type planner struct {
 	// bare says that stable's entries are to name no pod hash.
 	bare bool
 	// spelt are the entries spelt so far, by the JSON of those that they were made like.
-	spelt map[string][]speltEntry
+	spelt map[string][]*speltEntry
 }
 
-// speltEntry is a new entry for a destination.
+// speltEntry is a new entry for a destination, without a weight and with each that was asked for. Nobody changes them.
 type speltEntry struct {
-	to    intent.Destination
-	entry map[string]any
+	to       intent.Destination
+	entry    map[string]any
+	weighted map[int]map[string]any
+}
+
+// withWeight returns the entry with a weight.
+func (s *speltEntry) withWeight(weight int) map[string]any {
+	known, found := s.weighted[weight]
+	if !found {
+		known = maps.Clone(s.entry)
+		known["weight"] = weight
+		s.weighted[weight] = known
+	}
+	return known
 }
 
 // MakePlan returns what brings observed to in: weights on the selected routes, and at rest what the Rollout holds on
@@ -94,7 +107,7 @@ func MakePlan(api API, observed Object, selection Selection, in intent.Intent) (
 	if err != nil {
 		return Plan{}, fmt.Errorf("%s: %w", name, err)
 	}
-	p := &planner{api: api, in: in, memory: recall(observed.Annotations, in.Owner), bare: !in.ByHash(), spelt: map[string][]speltEntry{}}
+	p := &planner{api: api, in: in, memory: recall(observed.Annotations, in.Owner), bare: !in.ByHash(), spelt: map[string][]*speltEntry{}}
 	unwanted := p.leaveOut(selection)
 	p.markByHash(routes)
 	plans, sources, faults := p.routes(routes, selection)
@@ -164,8 +177,10 @@ func (p *planner) routes(routes []Route, selection Selection) (plans, sources []
 		default:
 			continue
 		}
-		rp := routePlan{route: r, form: observedForm(r, nil)}
-		if !p.in.KeepWeights {
+		rp := routePlan{route: r}
+		if p.in.KeepWeights {
+			rp.form = observedForm(r, nil)
+		} else {
 			var err error
 			if rp, err = plan(r); err != nil {
 				faults = append(faults, err)
@@ -275,12 +290,15 @@ func (plan *Plan) add(rp routePlan) {
 			continue
 		}
 		kept[s.index] = true
-		if s.seat >= 0 {
+		if s.seat >= 0 && rp.seats[s.seat].subset != nil {
 			plan.setSubset(at(r.List, s.index)+"/subset", rp.seats[s.seat].subset)
 		}
-		path := at(r.List, s.index) + "/weight"
-		switch before := r.Entries[s.index].Weight; {
-		case equalWeight(before, s.weight):
+		before := r.Entries[s.index].Weight
+		if equalWeight(before, s.weight) {
+			continue
+		}
+		path := r.List + "/" + strconv.Itoa(s.index) + "/weight"
+		switch {
 		case s.weight == nil:
 			plan.Patch = append(plan.Patch, Operation{Op: "remove", Path: path})
 		case before == nil:
@@ -299,15 +317,13 @@ func (plan *Plan) add(rp routePlan) {
 	}
 }
 
-// setSubset appends what gives an entry another subset; nil: it keeps its own.
+// setSubset appends what gives an entry another subset, or none if it is empty.
 func (plan *Plan) setSubset(path string, subset map[string]string) {
-	switch {
-	case subset == nil:
-	case len(subset) == 0:
+	if len(subset) == 0 {
 		plan.Patch = append(plan.Patch, Operation{Op: "remove", Path: path})
-	default:
-		plan.Patch = append(plan.Patch, Operation{Op: "add", Path: path, Value: subset})
+		return
 	}
+	plan.Patch = append(plan.Patch, Operation{Op: "add", Path: path, Value: subset})
 }
 
 // newEntries returns the form's new entries, with their weights.
@@ -322,9 +338,7 @@ func (rp routePlan) newEntries() []map[string]any {
 }
 
 func (rp routePlan) newEntry(s slot) map[string]any {
-	entry := maps.Clone(rp.seats[s.seat].spelt)
-	entry["weight"] = *s.weight
-	return entry
+	return rp.seats[s.seat].spelt.withWeight(*s.weight)
 }
 
 // describe notes what changes for the Rollout's destinations.

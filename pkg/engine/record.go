@@ -106,6 +106,9 @@ func (s spelling) refreshed(later spelling) spelling {
 
 // claimed returns a spelling in which a stranger that has become one of the Rollout's seats has the weight that its owners give.
 func (s spelling) claimed(r Route, seats []seat) spelling {
+	if s == nil {
+		return nil
+	}
 	for _, own := range seats {
 		if key := own.destination.Key(); own.index >= 0 && isStranger(s[key]) {
 			s = maps.Clone(s)

@@ -27,7 +27,7 @@ type seat struct {
 	// made says that the plugin made the entry, so that it goes when it gets nothing.
 	made bool
 	// spelt is the new entry, for one that is not listed yet.
-	spelt map[string]any
+	spelt *speltEntry
 	// subset is what the entry's subset is to be, if it is to be another.
 	subset map[string]string
 	// share is what the destination gets, in proportion to the others; weight what that makes of the weight that they hold together.
@@ -192,19 +192,20 @@ func (p *planner) spell(r Route, source Entry, s *seat) error {
 	return nil
 }
 
-// speltLike spells a destination like a source entry, once for all routes that list the same entry. Nobody changes what it
-// returns.
-func (p *planner) speltLike(source Entry, to intent.Destination) (map[string]any, error) {
+// speltLike spells a destination like a source entry, once for all routes that list the same entry.
+func (p *planner) speltLike(source Entry, to intent.Destination) (*speltEntry, error) {
 	for _, known := range p.spelt[string(source.JSON)] {
 		if known.to.Equal(to) {
-			return known.entry, nil
+			return known, nil
 		}
 	}
 	entry, err := p.api.Spell(source, to)
-	if err == nil {
-		p.spelt[string(source.JSON)] = append(p.spelt[string(source.JSON)], speltEntry{to, entry})
+	if err != nil {
+		return nil, err
 	}
-	return entry, err
+	spelt := &speltEntry{to, entry, map[int]map[string]any{}}
+	p.spelt[string(source.JSON)] = append(p.spelt[string(source.JSON)], spelt)
+	return spelt, nil
 }
 
 // derive completes the description of a destination that is not listed by what the source entry says.

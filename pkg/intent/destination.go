@@ -110,22 +110,23 @@ func (d Destination) Key() string {
 
 // String returns the destination as errors name it, such as "Service apps/web:8080 (version=v1)".
 func (d Destination) String() string {
-	port := ""
+	var room [128]byte // plans make many of these
+	text := append(room[:0], kindWord(d.Kind)...)
+	text = append(append(append(append(text, ' '), d.Namespace...), '/'), d.Name...)
 	if d.Port != nil {
-		port = ":" + d.Port.String()
+		text = d.Port.Append(append(text, ':'))
 	}
-	text := kindWord(d.Kind) + " " + d.Namespace + "/" + d.Name + port
 	if d.Cluster != "" {
-		text += " in cluster " + d.Cluster
+		text = append(append(text, " in cluster "...), d.Cluster...)
 	}
 	if len(d.Subset) > 0 {
 		var labels []string
 		for _, key := range slices.Sorted(maps.Keys(d.Subset)) {
 			labels = append(labels, key+"="+d.Subset[key])
 		}
-		text += " (" + strings.Join(labels, ",") + ")"
+		text = append(append(append(text, " ("...), strings.Join(labels, ",")...), ')')
 	}
-	return text
+	return string(text)
 }
 
 // kindWord returns a kind as people know it; one that is not known here stays as it stands in the object.
