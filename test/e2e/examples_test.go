@@ -105,6 +105,7 @@ func example(t *testing.T, folder, rollout string) *exampleStory {
 		d.PromoteFull(d.name)
 	}
 	d.completes(blue)
+	d.isServed() // its Services may have come after the table
 	if folder != "." {
 		d.copies(filepath.Join("examples", folder))
 	}
@@ -324,7 +325,7 @@ func exampleOfVerification(d *exampleStory) {
 	relent := gw.Reject(exampleTable.Namespace, exampleTable.Name, "the canary is not to my taste")
 	defer relent()
 	d.release(yellow)
-	event := d.WaitForEvent(d.name, "WeightNotVerified", "not accepted")
+	event := d.WaitForEvent(d.name, "WeightNotVerified", "not to my taste")
 	want := shown(d.t, "verification.md", "seen among the Rollout's events, while Gloo rejects the table")["message"]
 	if event != want {
 		d.t.Errorf("the event says\n%s\nwant\n%s", event, want)

@@ -73,7 +73,7 @@ spec:
 }
 
 // connections is how many of them a share is measured by: each costs as much as several requests.
-const connections = 400
+const connections = 200
 
 // connectsBy is serves for calls, with these headers, and connections that routes of a kind are for.
 func (d *story) connectsBy(kind string, want shares, headers ...string) {

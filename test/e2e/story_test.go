@@ -255,12 +255,9 @@ func (d *story) isServed() {
 	ctx, cancel := context.WithTimeout(d.t.Context(), testbed.DefaultTimeout)
 	defer cancel()
 	for key := range d.tables {
-		verdict, err := gw.WaitObserved(ctx, key.Namespace, key.Name)
-		if err != nil {
-			d.t.Fatal(err)
-		}
-		if verdict.Approval != gateway.Accepted {
-			d.t.Errorf("RouteTable %s is %s: %s", key, verdict.Approval, verdict.Message)
+		// A Service that came after its table may be noticed after it.
+		if _, err := gw.WaitApproval(ctx, key.Namespace, key.Name, gateway.Accepted); err != nil {
+			d.t.Fatalf("RouteTable %s is not accepted: %v", key, err)
 		}
 		if err := checkSchema(d.table(key).Object["spec"]); err != nil {
 			d.t.Errorf("RouteTable %s: %v", key, err)
