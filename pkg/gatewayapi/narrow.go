@@ -2,6 +2,7 @@ package gatewayapi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,10 +22,12 @@ type ruleMatch struct {
 	Headers     headers         `json:"headers"`
 	QueryParams headers         `json:"queryParams"`
 
-	// fields is the match as it stands, method its method if it is one of HTTP, and list its headers.
+	// fields is the match as it stands, and list its headers. Its method is one of HTTP, or of a call of gRPC; that is nil if it
+	// cannot be read.
 	fields map[string]json.RawMessage
-	method string
 	list   []json.RawMessage
+	method string
+	call   *grpcMethod
 }
 
 // errImpossible says that no request can fit a match and what is added to it.
@@ -97,7 +100,10 @@ func (a Routes) readMatch(raw json.RawMessage) (ruleMatch, error) {
 			return m, err
 		}
 	}
+	m.Headers.spellTypes()
+	m.QueryParams.spellTypes()
 	if a.kind != httpRoute {
+		m.call = readCall(m.Method)
 		return m, nil
 	}
 	if m.Path == nil { // its default (Gateway API reference, HTTPRouteMatch.path)
@@ -106,7 +112,7 @@ func (a Routes) readMatch(raw json.RawMessage) (ruleMatch, error) {
 			return m, err
 		}
 	}
-	m.Path.Type = typeOr(m.Path.Type, pathPrefix)
+	m.Path.Type = cmp.Or(m.Path.Type, pathPrefix)
 	if !present(m.Method) {
 		return m, nil
 	}
@@ -190,6 +196,13 @@ type header struct {
 // headers are the conditions of one match. A name stands there once.
 type headers []header
 
+// spellTypes gives a condition that says no type its default.
+func (hs headers) spellTypes() {
+	for i := range hs {
+		hs[i].Type = cmp.Or(hs[i].Type, exact)
+	}
+}
+
 const (
 	exact             = "Exact"
 	regularExpression = "RegularExpression"
@@ -214,7 +227,6 @@ func spellHeader(h intent.HeaderMatch) header {
 func (hs headers) with(condition intent.HeaderMatch) (headers, error) {
 	added := spellHeader(condition)
 	for _, h := range hs {
-		h.Type = typeOr(h.Type, exact)
 		if !strings.EqualFold(h.Name, added.Name) {
 			continue
 		}
@@ -231,13 +243,6 @@ func (hs headers) with(condition intent.HeaderMatch) (headers, error) {
 		}
 	}
 	return append(slices.Clip(hs), added), nil
-}
-
-func typeOr(given, absent string) string {
-	if given == "" {
-		return absent
-	}
-	return given
 }
 
 // pathMatch is an HTTPPathMatch.

@@ -1,6 +1,7 @@
 package gatewayapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -110,8 +111,8 @@ func (m ruleMatch) rank() []int {
 	rank := []int{0, 0, 0, len(m.Headers), len(m.QueryParams)}
 	if m.Path != nil {
 		rank[0], rank[1] = slices.Index([]string{pathPrefix, exact}, m.Path.Type), len(strings.TrimSuffix(m.Path.Value, "/"))
-	} else if call, err := readCall(m.Method); err == nil {
-		rank[0], rank[1] = len(call.Service), len(call.Method)
+	} else if m.call != nil {
+		rank[0], rank[1] = len(m.call.Service), len(m.call.Method)
 	}
 	if m.method != "" {
 		rank[2] = 1
@@ -126,13 +127,14 @@ type grpcMethod struct {
 	Method  string `json:"method"`
 }
 
-func readCall(raw json.RawMessage) (grpcMethod, error) {
-	call := grpcMethod{}
-	if !present(raw) {
-		return call, nil
+// readCall reads the method of a match, which is any if there is none; nil if it cannot be read.
+func readCall(raw json.RawMessage) *grpcMethod {
+	call := &grpcMethod{}
+	if present(raw) && json.Unmarshal(raw, call) != nil {
+		return nil
 	}
-	err := json.Unmarshal(raw, &call)
-	return call, err
+	call.Type = cmp.Or(call.Type, exact)
+	return call
 }
 
 // excludes reports whether no request can fit both of two matches, where that is plain to see.
@@ -143,15 +145,13 @@ func (m ruleMatch) excludes(other ruleMatch) bool {
 	if m.Path != nil && other.Path != nil {
 		return m.Path.excludes(*other.Path)
 	}
-	call, err := readCall(m.Method)
-	others, errOthers := readCall(other.Method)
-	return err == nil && errOthers == nil && call.excludes(others)
+	return m.call != nil && other.call != nil && m.call.excludes(*other.call)
 }
 
 // excludes reports whether two matches ask for two services or methods of gRPC.
 func (c grpcMethod) excludes(other grpcMethod) bool {
 	differ := func(a, b string) bool { return a != "" && b != "" && a != b }
-	return typeOr(c.Type, exact) == exact && typeOr(other.Type, exact) == exact &&
+	return c.Type == exact && other.Type == exact &&
 		(differ(c.Service, other.Service) || differ(c.Method, other.Method))
 }
 
@@ -159,15 +159,13 @@ func (c grpcMethod) excludes(other grpcMethod) bool {
 func (hs headers) excludes(others headers) bool {
 	for _, h := range hs {
 		for _, other := range others {
-			if strings.EqualFold(h.Name, other.Name) && h.isExact() && other.isExact() && h.Value != other.Value {
+			if strings.EqualFold(h.Name, other.Name) && h.Type == exact && other.Type == exact && h.Value != other.Value {
 				return true
 			}
 		}
 	}
 	return false
 }
-
-func (h header) isExact() bool { return typeOr(h.Type, exact) == exact }
 
 func (p pathMatch) excludes(other pathMatch) bool {
 	if p.Type == regularExpression || other.Type == regularExpression {
@@ -190,9 +188,8 @@ func (m ruleMatch) coversTarget(other ruleMatch) bool {
 	if m.Path != nil && other.Path != nil {
 		return m.Path.covers(*other.Path)
 	}
-	call, err := readCall(m.Method)
-	others, errOthers := readCall(other.Method)
-	return err == nil && errOthers == nil && (call.Service == "" || call.Service == others.Service) && (call.Method == "" || call.Method == others.Method)
+	return m.call != nil && other.call != nil &&
+		(m.call.Service == "" || m.call.Service == other.call.Service) && (m.call.Method == "" || m.call.Method == other.call.Method)
 }
 
 func (p pathMatch) covers(other pathMatch) bool {
@@ -202,6 +199,6 @@ func (p pathMatch) covers(other pathMatch) bool {
 // has reports whether a condition is among these.
 func (hs headers) has(h header) bool {
 	return slices.ContainsFunc(hs, func(other header) bool {
-		return strings.EqualFold(h.Name, other.Name) && h.Value == other.Value && typeOr(h.Type, exact) == typeOr(other.Type, exact)
+		return strings.EqualFold(h.Name, other.Name) && h.Value == other.Value && h.Type == other.Type
 	})
 }
