@@ -147,6 +147,7 @@ func namesOfOthers(routes []Route, mine string) takenNames {
 
 // spelt is a managed route in the API's JSON; before says that it has to stand before its source.
 type spelt struct {
+	name           string
 	raw            json.RawMessage
 	mirror, before bool
 	// to is the key of one of its destinations.
@@ -184,7 +185,7 @@ func (p *planner) managedRoutesOf(rp routePlan, object string, names takenNames,
 		if m.Mirror != nil {
 			to = source.Entries[0].Key()
 		}
-		all = append(all, spelt{raw, m.Mirror != nil, before, to})
+		all = append(all, spelt{name, raw, m.Mirror != nil, before, to})
 		if policy.Name != "" {
 			plan.want(policy)
 		}

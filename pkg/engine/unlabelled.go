@@ -146,11 +146,7 @@ func headersFirst(a, b spelt) int {
 }
 
 func newManagedRule(m spelt, source Route) managedRule {
-	named := struct {
-		Name string `json:"name"`
-	}{}
-	_ = json.Unmarshal(m.raw, &named) // it was spelt by this process
-	return managedRule{Name: named.Name, Hash: hashOf(m.raw, m.mirror), To: m.to, Source: source.Key, Mirror: m.mirror}
+	return managedRule{Name: m.name, Hash: hashOf(m.raw, m.mirror), To: m.to, Source: source.Key, Mirror: m.mirror}
 }
 
 // own returns the Rollout's managed routes.
