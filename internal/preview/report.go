@@ -110,11 +110,12 @@ func movedRoutes(moments []Moment) map[string]bool {
 	for _, m := range moments {
 		managed := false
 		eachRoute(m, func(o Object, r engine.Route) {
-			if r.Owner != "" && r.Source != "" {
+			if r.Source != "" { // a managed one that says so of itself
 				moved[o.String()+r.Source] = true
+				return
 			}
 			if r.Owner != "" {
-				managed = r.Source == ""
+				managed = true
 				return
 			}
 			key, now := routeKey(o, r), fmt.Sprint(shares(o.API, r))
