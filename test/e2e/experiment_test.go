@@ -18,25 +18,38 @@ import (
 // it that exposes the container port, 3000, where stable's exposes 8080.
 func TestExperiment(t *testing.T) {
 	inBothShapes(t, func(t *testing.T, s setup) {
-		s.steps = trialSteps()
-		d := s.begin(t)
-		d.release("web:2")
-		d.reaches(10)
-
-		d.promote()
-		d.WaitFor(d.name, testbed.AtStep(2), testbed.CanaryWeight(10))
-		d.experimentRuns(20)
-		d.isServed()
-		d.servedBy("/demo", shares{"web": 70, "web-canary": 10, "web-trial": 20})
-		d.servedBy("/shop", shares{"web": 42, "web-canary": 6, "web-trial": 12, "partner": 40})
-		d.serves("/demo", shares{"web:1": 70, "web:2": 30})
-
-		d.promote() // which ends the experiment
-		d.reaches(50)
-		d.servedBy("/demo", shares{"web": 50, "web-canary": 50})
-		d.promote()
-		d.completes("web:2")
+		s.tellsOfATrial(t, shares{"web": 42, "web-canary": 6, "web-trial": 12, "partner": 40})
 	})
+}
+
+// On a route, weights of others are not parts of 100.
+func TestExperimentOnRoutes(t *testing.T) {
+	inBothRouteShapes(t, func(t *testing.T, s setup) {
+		s.tellsOfATrial(t, shares{"web": 50, "web-canary": 7, "web-trial": 14, "partner": 29}) // of 140 parts
+	})
+}
+
+// tellsOfATrial is a release with an experiment, while which the shop's requests are served so.
+func (s setup) tellsOfATrial(t *testing.T, ofShop shares) {
+	t.Helper()
+	s.steps = trialSteps()
+	d := s.begin(t)
+	d.release("web:2")
+	d.reaches(10)
+
+	d.promote()
+	d.WaitFor(d.name, testbed.AtStep(2), testbed.CanaryWeight(10))
+	d.experimentRuns(20)
+	d.isServed()
+	d.servedBy("/demo", shares{"web": 70, "web-canary": 10, "web-trial": 20})
+	d.servedBy("/shop", ofShop)
+	d.serves("/demo", shares{"web:1": 70, "web:2": 30})
+
+	d.promote() // which ends the experiment
+	d.reaches(50)
+	d.servedBy("/demo", shares{"web": 50, "web-canary": 50})
+	d.promote()
+	d.completes("web:2")
 }
 
 // trialSteps are to 10, with an experiment of weight 20 beside it, and to 50.
@@ -48,30 +61,6 @@ func trialSteps() []v1alpha1.CanaryStep {
 		}},
 	}}
 	return slices.Concat(stepsTo(10), []v1alpha1.CanaryStep{experiment}, stepsTo(50))
-}
-
-// On a route, weights of others are not parts of 100.
-func TestExperimentOnRoutes(t *testing.T) {
-	inBothRouteShapes(t, func(t *testing.T, s setup) {
-		s.steps = trialSteps()
-		d := s.begin(t)
-		d.release("web:2")
-		d.reaches(10)
-
-		d.promote()
-		d.WaitFor(d.name, testbed.AtStep(2), testbed.CanaryWeight(10))
-		d.experimentRuns(20)
-		d.isServed()
-		d.servedBy("/demo", shares{"web": 70, "web-canary": 10, "web-trial": 20})
-		d.servedBy("/shop", shares{"web": 50, "web-canary": 7, "web-trial": 14, "partner": 29}) // of 140 parts
-		d.serves("/demo", shares{"web:1": 70, "web:2": 30})
-
-		d.promote() // which ends the experiment
-		d.reaches(50)
-		d.servedBy("/demo", shares{"web": 50, "web-canary": 50})
-		d.promote()
-		d.completes("web:2")
-	})
 }
 
 // experimentRuns waits until the templates of an experiment have these weights, and a Service each. Argo Rollouts can forget
