@@ -13,6 +13,7 @@ import (
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/memory"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/objects"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/steps"
 )
 
 // cluster holds Services web and web-canary, and these routes, given as YAML.
@@ -79,7 +80,7 @@ func TestSetServesOneWhereAnotherCannotBe(t *testing.T) {
 
 // Managed rules are added where they can be and are wanted, and taken out again by the call for that, at rest and by restore.
 func TestSetAddsManagedRules(t *testing.T) {
-	for _, managed := range []intent.ManagedRoute{beta, mirror(100, gets)} {
+	for _, managed := range []intent.ManagedRoute{beta, steps.Mirror(100, steps.Gets())} {
 		for _, tt := range []struct {
 			name   string
 			remove func(*engine.Engine, intent.Intent) error
@@ -210,7 +211,7 @@ func TestSetRehearsesAMirrorOfAPart(t *testing.T) {
 		t.Run(fmt.Sprint(tt.percentage, " without ", tt.drops), func(t *testing.T) {
 			c := cluster(t, strings.Replace(rule("{port: 8080, name: web}"), "name: all, ", "", 1))
 			c.Drops = tt.drops
-			e, in := engine.New(c, hclog.NewNullLogger()), withManaged(20, mirror(tt.percentage, gets))
+			e, in := engine.New(c, hclog.NewNullLogger()), withManaged(20, steps.Mirror(tt.percentage, steps.Gets()))
 			for range 2 {
 				if err := e.Set(t.Context(), in, targets[:1]); err == nil && tt.want != "" || err != nil && err.Error() != tt.want {
 					t.Errorf("got  %v\nwant %s", err, tt.want)

@@ -11,6 +11,7 @@ import (
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/gatewayapi"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/objects"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/steps"
 )
 
 // withManaged returns the intent of Rollout apps/web at a weight with these managed routes.
@@ -20,27 +21,13 @@ func withManaged(share int, managed ...intent.ManagedRoute) intent.Intent {
 	return in
 }
 
-func header(route string, headers ...intent.HeaderMatch) intent.ManagedRoute {
-	m := intent.ManagedRoute{Name: route}
-	for _, h := range headers {
-		m.Matches = append(m.Matches, intent.RequestMatch{Headers: []intent.HeaderMatch{h}})
-	}
-	return m
-}
-
-func headerIs(name string, is intent.MatchType, value string) intent.HeaderMatch {
-	return intent.HeaderMatch{Name: name, ValueMatch: intent.ValueMatch{Type: is, Value: value}}
-}
-
-func exact(name, value string) intent.HeaderMatch { return headerIs(name, intent.Exact, value) }
-
 // theirs returns the intent of Rollout apps/other with Services other and other-canary.
 func theirs(in intent.Intent) intent.Intent {
 	in.Owner, in.Stable, in.Canary = "apps/other", service("other"), service("other-canary")
 	return in
 }
 
-var beta = header("beta", exact("x-beta", "yes"))
+var beta = steps.Header("beta", steps.Exact("x-beta", "yes"))
 
 // Parts of rules as they are read and written.
 const (
@@ -64,19 +51,19 @@ func TestPlanHeaderRules(t *testing.T) {
 				"timeouts: {request: 5s}, future: 9007199254740993, filters: [{type: URLRewrite}], " + toNew + "}", withManaged(0, beta)},
 		{"all of a step's matches together, by prefix and expression", "{name: all, " + toAll + "}",
 			"{name: beta, matches: [{" + anyPath + ", headers: [{type: RegularExpression, name: a, value: '^v1\\.2.*'}, {type: RegularExpression, name: b, value: c|d}, " + isBeta + "]}], " + toNew + "}",
-			withManaged(0, header("beta", headerIs("a", intent.Prefix, "v1.2"), headerIs("b", intent.Regex, "c|d"), exact("x-beta", "yes"), exact("X-Beta", "yes")))},
+			withManaged(0, steps.Header("beta", steps.HeaderIs("a", intent.Prefix, "v1.2"), steps.HeaderIs("b", intent.Regex, "c|d"), steps.Exact("x-beta", "yes"), steps.Exact("X-Beta", "yes")))},
 		{"a listed canary, with filters of its own", "{name: all, backendRefs: [{name: web, weight: 100}, {group: '', kind: Service, name: web-canary, port: 9, weight: 0, filters: [{type: X}]}]}",
 			"{name: beta, matches: [{" + anyPath + ", headers: [" + isBeta + "]}], backendRefs: [{group: '', kind: Service, name: web-canary, port: 9, filters: [{type: X}], weight: 1}]}", withManaged(0, beta)},
 		{"one name for each rule", "{name: a, " + toAll + "}, {matches: [{path: {type: PathPrefix, value: /b}}], " + toAll + "}",
 			newRules + ", {name: beta-1, matches: [{path: {type: PathPrefix, value: /b}, headers: [" + isBeta + "]}], " + toNew + "}", withManaged(0, beta)},
 		{"two steps", "{name: all, " + toAll + "}",
 			newRules + ", {name: gamma, matches: [{" + anyPath + ", headers: [{type: Exact, name: x-beta, value: 'no'}]}], " + toNew + "}",
-			withManaged(0, beta, header("gamma", exact("x-beta", "no")))},
+			withManaged(0, beta, steps.Header("gamma", steps.Exact("x-beta", "no")))},
 		{"a rule that asks for the header already", "{matches: [{" + anyPath + ", headers: [{type: Exact, name: X-Beta, value: 'yes'}]}, {" + anyPath + ", headers: [{name: x-beta, value: 'no'}]}], " + toAll + "}",
 			"+{name: beta, matches: [{" + anyPath + ", headers: [{type: Exact, name: X-Beta, value: 'yes'}]}], " + toNew + "}", withManaged(0, beta)},
 		{"a rule that no such request reaches", "{matches: [{headers: [{name: x-beta, value: 'no'}]}], " + toAll + "}", "", withManaged(0, beta)},
 		{"a value that has the prefix already", "{matches: [{" + anyPath + ", headers: [{name: x, value: v12}]}], " + toAll + "}",
-			"+{name: beta, matches: [{" + anyPath + ", headers: [{name: x, value: v12}]}], " + toNew + "}", withManaged(0, header("beta", headerIs("x", intent.Prefix, "v1")))},
+			"+{name: beta, matches: [{" + anyPath + ", headers: [{name: x, value: v12}]}], " + toNew + "}", withManaged(0, steps.Header("beta", steps.HeaderIs("x", intent.Prefix, "v1")))},
 		{"a user's rule that holds only the canary", "{name: mine, matches: [{" + anyPath + ", headers: [" + isBeta + "]}], " + toNew + "}, {name: all, " + toAll + "}", newRules, withManaged(0, beta)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -118,7 +105,7 @@ func TestHeaderRuleFollowsItsSource(t *testing.T) {
 	if n := strings.Count(string(moved.JSON), `"timeouts"`); n != 2 {
 		t.Errorf("timeouts of %d rules\n%s", n, objects.YAML(moved.JSON))
 	}
-	moved = settled(t, http, moved, withManaged(40, header("beta", exact("x-beta", "maybe"))))
+	moved = settled(t, http, moved, withManaged(40, steps.Header("beta", steps.Exact("x-beta", "maybe"))))
 	if text := string(moved.JSON); strings.Count(text, `"x-beta"`) != 1 || !strings.Contains(text, "maybe") {
 		t.Errorf("with another value\n%s", objects.YAML(moved.JSON))
 	}
@@ -173,7 +160,7 @@ func names(t *testing.T, o engine.Object) string {
 func TestHeaderRulesWithoutNames(t *testing.T) {
 	applied := objects.Read(t, route("{matches: [{"+anyPath+", headers: ["+isBeta+"]}], backendRefs: [{name: web-canary, port: 80}]}, {"+toAll+"}"))
 	o := applied
-	for _, in := range []intent.Intent{withManaged(0, beta), withManaged(20, beta, header("gamma", exact("g", "1"))), withManaged(20, beta), canary(20)} {
+	for _, in := range []intent.Intent{withManaged(0, beta), withManaged(20, beta, steps.Header("gamma", steps.Exact("g", "1"))), withManaged(20, beta), canary(20)} {
 		o = unnamed(t, after(t, http, o, in))
 		if again := after(t, http, o, in); !objects.Same(again.JSON, o.JSON) {
 			t.Errorf("a second call makes\n%s\nof\n%s", objects.YAML(again.JSON), objects.YAML(o.JSON))
@@ -209,7 +196,7 @@ func TestGRPCHeaderRules(t *testing.T) {
 
 // Routes to which a block wants no header routes added are moved without them; whether that goes for every object the engine sees.
 func TestNoHeadersWanted(t *testing.T) {
-	plan, err := engine.MakePlan(http, objects.Read(t, route("{name: all, "+toAll+"}")), engine.Selection{NoHeaders: true}, withManaged(10, beta, mirror(100, intent.RequestMatch{Headers: []intent.HeaderMatch{exact("a", "b")}})))
+	plan, err := engine.MakePlan(http, objects.Read(t, route("{name: all, "+toAll+"}")), engine.Selection{NoHeaders: true}, withManaged(10, beta, steps.Mirror(100, intent.RequestMatch{Headers: []intent.HeaderMatch{steps.Exact("a", "b")}})))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,9 +224,9 @@ func TestPlanHeaderRulesRefuses(t *testing.T) {
 	}{
 		{"a user's rule of that name", "{name: all, " + toAll + "}, {name: beta, " + toNew + "}", beta,
 			`rules[0] "all": managed route "beta": the route has a rule of that name already; rename either`},
-		{"one header with two values", "{name: all, " + toAll + "}", header("beta", exact("x", "1"), exact("X", "2")),
+		{"one header with two values", "{name: all, " + toAll + "}", steps.Header("beta", steps.Exact("x", "1"), steps.Exact("X", "2")),
 			`rules[0] "all": managed route "beta": header X is to have two values at once: all matches of a step hold together here; use one step for each`},
-		{"one header with two conditions", "{name: all, matches: [{headers: [{type: RegularExpression, name: x, value: a.*}]}], " + toAll + "}", header("beta", exact("X", "ab")),
+		{"one header with two conditions", "{name: all, matches: [{headers: [{type: RegularExpression, name: x, value: a.*}]}], " + toAll + "}", steps.Header("beta", steps.Exact("X", "ab")),
 			`rules[0] "all": managed route "beta": matches[0]: header X cannot be asked to be exact "ab": a match names a header once, and it is to be RegularExpression "a.*" already; ask for another header`},
 		{"matches that cannot be read", "{name: all, matches: [{headers: {}}], " + toAll + "}", beta,
 			`rules[0] "all": managed route "beta": matches[0]: headers: found an object, want a list`},

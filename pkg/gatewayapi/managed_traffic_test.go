@@ -17,6 +17,7 @@ import (
 	gateway "github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/gatewayapi"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/objects"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/oracle"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/steps"
 )
 
 // A request goes to the canary if it would have reached a source rule and meets all conditions of a header route; one that
@@ -104,16 +105,16 @@ func drawRuleMatch(t *rapid.T) string {
 
 func drawStepMatch(t *rapid.T) intent.RequestMatch {
 	return intent.RequestMatch{
-		Method:  rapid.SampledFrom([]*intent.ValueMatch{nil, nil, is(intent.Exact, "GET"), is(intent.Exact, "POST")}).Draw(t, "method"),
-		Path:    rapid.SampledFrom([]*intent.ValueMatch{nil, nil, nil, is(intent.Exact, "/a"), is(intent.Prefix, "/a"), is(intent.Prefix, "/"), is(intent.Prefix, "/a/b"), is(intent.Regex, "/(a|c)")}).Draw(t, "path"),
+		Method:  rapid.SampledFrom([]*intent.ValueMatch{nil, nil, steps.Is(intent.Exact, "GET"), steps.Is(intent.Exact, "POST")}).Draw(t, "method"),
+		Path:    rapid.SampledFrom([]*intent.ValueMatch{nil, nil, nil, steps.Is(intent.Exact, "/a"), steps.Is(intent.Prefix, "/a"), steps.Is(intent.Prefix, "/"), steps.Is(intent.Prefix, "/a/b"), steps.Is(intent.Regex, "/(a|c)")}).Draw(t, "path"),
 		Headers: rapid.SliceOfNDistinct(rapid.Custom(drawHeaderMatch), 0, 2, func(h intent.HeaderMatch) string { return strings.ToLower(h.Name) }).Draw(t, "headers"),
 	}
 }
 
 func drawHeaderMatch(t *rapid.T) intent.HeaderMatch {
 	return rapid.SampledFrom([]intent.HeaderMatch{
-		exact("x", "a"), exact("X", "ab"), exact("z", "a.b"), headerIs("x", intent.Prefix, "a"), headerIs("z", intent.Prefix, "a."),
-		headerIs("x", intent.Regex, "a|b"), headerIs("w", intent.Regex, "(a.)+"), exact("w", "ab"),
+		steps.Exact("x", "a"), steps.Exact("X", "ab"), steps.Exact("z", "a.b"), steps.HeaderIs("x", intent.Prefix, "a"), steps.HeaderIs("z", intent.Prefix, "a."),
+		steps.HeaderIs("x", intent.Regex, "a|b"), steps.HeaderIs("w", intent.Regex, "(a.)+"), steps.Exact("w", "ab"),
 	}).Draw(t, "header")
 }
 

@@ -9,18 +9,8 @@ import (
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/gatewayapi"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/objects"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/steps"
 )
-
-// mirror returns managed route shadow, which mirrors a percentage of the requests that fit.
-func mirror(percentage int, matches ...intent.RequestMatch) intent.ManagedRoute {
-	return intent.ManagedRoute{Name: "shadow", Matches: matches, Mirror: &percentage}
-}
-
-func is(kind intent.MatchType, value string) *intent.ValueMatch {
-	return &intent.ValueMatch{Type: kind, Value: value}
-}
-
-var gets = intent.RequestMatch{Method: is(intent.Exact, "GET")}
 
 // A mirror rule splits as its source does, at any weight.
 func TestMirrorRuleSplitsAsItsSource(t *testing.T) {
@@ -39,7 +29,7 @@ func TestMirrorRuleSplitsAsItsSource(t *testing.T) {
 		if tt.mirrored == "" {
 			tt.mirrored = tt.refs
 		}
-		o = settled(t, http, o, withManaged(tt.share, mirror(tt.percentage, gets)))
+		o = settled(t, http, o, withManaged(tt.share, steps.Mirror(tt.percentage, steps.Gets())))
 		want := objects.Spec(t, objects.Read(t, route("{name: all, timeouts: {request: 5s}, filters: [{type: X}], backendRefs: ["+tt.refs+"]}, "+
 			"{name: shadow, timeouts: {request: 5s}, matches: [{"+anyPath+", method: GET}], backendRefs: ["+tt.mirrored+"], "+
 			"filters: [{type: X}, {type: RequestMirror, requestMirror: {backendRef: {group: '', kind: Service, name: web-canary, port: 80}"+tt.percent+"}}]}")))
@@ -55,7 +45,7 @@ func TestMirrorRuleSplitsAsItsSource(t *testing.T) {
 // Where two Rollouts share a rule, the mirror rule of one has the weights of the other too.
 func TestMirrorRuleFollowsOtherRollouts(t *testing.T) {
 	o := objects.Read(t, rule("{name: web, weight: 60}, {name: other, weight: 40}"))
-	o = settled(t, http, o, withManaged(10, mirror(100, gets)))
+	o = settled(t, http, o, withManaged(10, steps.Mirror(100, steps.Gets())))
 	for _, share := range []int{50, 0} {
 		o = settled(t, http, o, theirs(canary(share)))
 		routes, err := engine.Routes(http, o)
@@ -73,7 +63,7 @@ func TestMirrorRuleFollowsOtherRollouts(t *testing.T) {
 // What a match of the source and that of a step make together; nothing says that no request can fit both.
 func TestNarrowedMatches(t *testing.T) {
 	path := func(kind intent.MatchType, value string) intent.RequestMatch {
-		return intent.RequestMatch{Path: is(kind, value)}
+		return intent.RequestMatch{Path: steps.Is(kind, value)}
 	}
 	prefix := func(value string) string { return "{path: {type: PathPrefix, value: " + value + "}}" }
 	for _, tt := range []struct {
@@ -82,9 +72,9 @@ func TestNarrowedMatches(t *testing.T) {
 		want        string
 	}{
 		{"any request", "{method: PUT, " + anyPath + "}", intent.RequestMatch{}, "{method: PUT, " + anyPath + "}"},
-		{"a method", prefix("/a"), gets, "{path: {type: PathPrefix, value: /a}, method: GET}"},
-		{"the same method", "{" + anyPath + ", method: GET}", gets, "{" + anyPath + ", method: GET}"},
-		{"another method", "{method: PUT}", gets, ""},
+		{"a method", prefix("/a"), steps.Gets(), "{path: {type: PathPrefix, value: /a}, method: GET}"},
+		{"the same method", "{" + anyPath + ", method: GET}", steps.Gets(), "{" + anyPath + ", method: GET}"},
+		{"another method", "{method: PUT}", steps.Gets(), ""},
 		{"a path", "{}", path(intent.Prefix, "/x"), prefix("/x")},
 		{"a path within any", prefix("/"), path(intent.Regex, "/x.*"), "{path: {type: RegularExpression, value: /x.*}}"},
 		{"every path", "{path: {type: Exact, value: /x}}", path(intent.Prefix, "/"), "{path: {type: Exact, value: /x}}"},
@@ -99,12 +89,12 @@ func TestNarrowedMatches(t *testing.T) {
 		{"two paths", "{path: {type: Exact, value: /x}}", path(intent.Exact, "/y"), ""},
 		{"the same expression", "{path: {type: RegularExpression, value: /x.}}", path(intent.Regex, "/x."), "{path: {type: RegularExpression, value: /x.}}"},
 		{"everything", "{method: GET, headers: [{name: a, value: b}], queryParams: [{name: q, value: '1'}]}",
-			intent.RequestMatch{Method: is(intent.Exact, "GET"), Path: is(intent.Exact, "/x"), Headers: []intent.HeaderMatch{exact("A", "b"), headerIs("c", intent.Prefix, "d.")}},
+			intent.RequestMatch{Method: steps.Is(intent.Exact, "GET"), Path: steps.Is(intent.Exact, "/x"), Headers: []intent.HeaderMatch{steps.Exact("A", "b"), steps.HeaderIs("c", intent.Prefix, "d.")}},
 			"{method: GET, headers: [{name: a, value: b}, {type: RegularExpression, name: c, value: '^d\\..*'}], queryParams: [{name: q, value: '1'}], path: {type: Exact, value: /x}}"},
-		{"one of two headers that cannot be", "{headers: [{name: a, value: b}]}", intent.RequestMatch{Headers: []intent.HeaderMatch{exact("c", "d"), exact("a", "e")}}, ""},
+		{"one of two headers that cannot be", "{headers: [{name: a, value: b}]}", intent.RequestMatch{Headers: []intent.HeaderMatch{steps.Exact("c", "d"), steps.Exact("a", "e")}}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			moved := settled(t, http, objects.Read(t, route("{name: all, matches: ["+tt.match+"], "+toAll+"}")), withManaged(0, mirror(100, tt.step)))
+			moved := settled(t, http, objects.Read(t, route("{name: all, matches: ["+tt.match+"], "+toAll+"}")), withManaged(0, steps.Mirror(100, tt.step)))
 			rules := objects.Tree(t, moved.JSON)["spec"].(map[string]any)["rules"].([]any)
 			if tt.want == "" {
 				if len(rules) != 1 {
@@ -133,16 +123,16 @@ const toRoot = "{type: URLRewrite, urlRewrite: {path: {type: ReplacePrefixMatch,
 // The API server takes one match of a rule whose matched prefix is replaced.
 func TestOneMatchWherePrefixIsReplaced(t *testing.T) {
 	const ruleFilter, backendFilter = "filters: [" + toRoot + "], " + toAll, "backendRefs: [{name: web, filters: [" + toRoot + "]}]"
-	post := intent.RequestMatch{Method: is(intent.Exact, "POST")}
+	post := intent.RequestMatch{Method: steps.Is(intent.Exact, "POST")}
 	for _, tt := range []struct {
 		name, action, refused string
 		managed               []intent.ManagedRoute
 	}{
 		{"a header route", ruleFilter, "", []intent.ManagedRoute{beta}},
-		{"a mirror", backendFilter, "", []intent.ManagedRoute{mirror(100, gets)}},
-		{"a mirror of two matches", ruleFilter, "shadow", []intent.ManagedRoute{mirror(100, gets, post)}},
-		{"a mirror of two matches, by a backend's filter", backendFilter, "shadow", []intent.ManagedRoute{mirror(100, gets, post)}},
-		{"a header route and a mirror", ruleFilter, "beta", []intent.ManagedRoute{beta, mirror(100, gets)}},
+		{"a mirror", backendFilter, "", []intent.ManagedRoute{steps.Mirror(100, steps.Gets())}},
+		{"a mirror of two matches", ruleFilter, "shadow", []intent.ManagedRoute{steps.Mirror(100, steps.Gets(), post)}},
+		{"a mirror of two matches, by a backend's filter", backendFilter, "shadow", []intent.ManagedRoute{steps.Mirror(100, steps.Gets(), post)}},
+		{"a header route and a mirror", ruleFilter, "beta", []intent.ManagedRoute{beta, steps.Mirror(100, steps.Gets())}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := engine.MakePlan(http, objects.Read(t, route("{matches: [{path: {value: /a}}], "+tt.action+"}")), engine.Selection{}, withManaged(0, tt.managed...))
@@ -166,19 +156,19 @@ func TestMirrorsThatCannotBeStated(t *testing.T) {
 		step intent.RequestMatch
 		want string
 	}{
-		{"a method by prefix", http, toAll, intent.RequestMatch{Method: is(intent.Prefix, "P")},
+		{"a method by prefix", http, toAll, intent.RequestMatch{Method: steps.Is(intent.Prefix, "P")},
 			`a method by prefix "P" cannot be asked for: an HTTPRoute compares methods as a whole; use exact`},
-		{"two expressions", http, "matches: [{path: {type: RegularExpression, value: /a.*}}], " + toAll, intent.RequestMatch{Path: is(intent.Regex, ".*b")},
+		{"two expressions", http, "matches: [{path: {type: RegularExpression, value: /a.*}}], " + toAll, intent.RequestMatch{Path: steps.Is(intent.Regex, ".*b")},
 			`path regex ".*b" cannot be asked for beside path RegularExpression "/a.*": a match takes one condition on the path; leave path out`},
-		{"a path whose prefix is replaced", http, "matches: [{path: {value: /a}}], filters: [" + toRoot + "], " + toAll, intent.RequestMatch{Path: is(intent.Exact, "/a/b")},
+		{"a path whose prefix is replaced", http, "matches: [{path: {value: /a}}], filters: [" + toRoot + "], " + toAll, intent.RequestMatch{Path: steps.Is(intent.Exact, "/a/b")},
 			`path exact "/a/b": a filter of the rule replaces the prefix that its match matched, and would replace another part of the path here; leave path out`},
-		{"a path whose prefix a backend replaces", http, "matches: [{path: {value: /a}}], backendRefs: [{name: web, filters: [" + toRoot + "]}]", intent.RequestMatch{Path: is(intent.Exact, "/a/b")},
+		{"a path whose prefix a backend replaces", http, "matches: [{path: {value: /a}}], backendRefs: [{name: web, filters: [" + toRoot + "]}]", intent.RequestMatch{Path: steps.Is(intent.Exact, "/a/b")},
 			`path exact "/a/b": a filter of the rule replaces the prefix that its match matched, and would replace another part of the path here; leave path out`},
-		{"a method of HTTP for gRPC", grpc, toAll, gets,
+		{"a method of HTTP for gRPC", grpc, toAll, steps.Gets(),
 			"a GRPCRoute cannot ask for a method or path of HTTP: its calls have a service and a method of their own; leave method and path out"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := engine.MakePlan(tt.api, objects.Read(t, route("{"+tt.rule+"}")), engine.Selection{}, withManaged(0, mirror(100, tt.step)))
+			_, err := engine.MakePlan(tt.api, objects.Read(t, route("{"+tt.rule+"}")), engine.Selection{}, withManaged(0, steps.Mirror(100, tt.step)))
 			want := tt.api.Kind() + ` apps/demo: rules[0]: managed route "shadow": matches[0]: ` + tt.want
 			if err == nil || err.Error() != want {
 				t.Errorf("got  %v\nwant %s", err, want)
@@ -190,7 +180,7 @@ func TestMirrorsThatCannotBeStated(t *testing.T) {
 // A request that a header route takes and that fits a mirror as well goes to the canary, though the mirror's match has a
 // method, which the API prefers to any number of headers.
 func TestHeaderRulesGoBeforeMirrors(t *testing.T) {
-	for _, managed := range [][]intent.ManagedRoute{{beta, mirror(100, gets)}, {mirror(100, gets), beta}} {
+	for _, managed := range [][]intent.ManagedRoute{{beta, steps.Mirror(100, steps.Gets())}, {steps.Mirror(100, steps.Gets()), beta}} {
 		moved := settled(t, http, objects.Read(t, route("{name: all, "+toAll+"}")), withManaged(0, managed...))
 		if got, want := names(t, moved), "all, beta of apps/web, shadow of apps/web"; got != want {
 			t.Errorf("got %s, want %s", got, want)

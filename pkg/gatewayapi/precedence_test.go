@@ -8,12 +8,13 @@ import (
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/gatewayapi"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/objects"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/steps"
 )
 
 // A managed rule that the API prefers to a rule which is not its source is refused, and only such a one.
 func TestManagedRulesTakeFromTheirSourcesAlone(t *testing.T) {
-	two := header("beta", exact("x", "1"), exact("z", "1"))
-	page := mirror(100, intent.RequestMatch{Path: is(intent.Exact, "/a/page")})
+	two := steps.Header("beta", steps.Exact("x", "1"), steps.Exact("z", "1"))
+	page := steps.Mirror(100, intent.RequestMatch{Path: steps.Is(intent.Exact, "/a/page")})
 	const source, other = "{name: all, " + toAll + "}", "backendRefs: [{name: other}]"
 	for _, tt := range []struct {
 		name, rules string
@@ -35,7 +36,7 @@ func TestManagedRulesTakeFromTheirSourcesAlone(t *testing.T) {
 		{"an expression, where a mirror asks for a path", source + ", {name: o, matches: [{path: {type: RegularExpression, value: /.*}}], " + other + "}", []intent.ManagedRoute{page}, true},
 		{"a longer path of a source", source + ", {name: o, matches: [{path: {value: /a}}], " + toAll + "}", []intent.ManagedRoute{page}, true},
 		{"a longer path of a source that stands before", "{name: o, matches: [{path: {value: /a}}], " + toAll + "}, " + source, []intent.ManagedRoute{page}, false},
-		{"less than the source asks for", "{name: all, matches: [{path: {value: /a}}], " + toAll + "}, {name: o, " + other + "}", []intent.ManagedRoute{two, mirror(100, gets)}, false},
+		{"less than the source asks for", "{name: all, matches: [{path: {value: /a}}], " + toAll + "}, {name: o, " + other + "}", []intent.ManagedRoute{two, steps.Mirror(100, steps.Gets())}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := engine.MakePlan(http, objects.Read(t, route(tt.rules)), engine.Selection{}, withManaged(0, tt.managed...))
@@ -72,7 +73,7 @@ func TestManagedRulesOfCalls(t *testing.T) {
 // A rule of which a match has all conditions already has to stand before its source, since of equal ones the first counts, and it
 // stays there when its source is edited or moved.
 func TestManagedRulesThatAddNothing(t *testing.T) {
-	everything := mirror(100, intent.RequestMatch{Path: is(intent.Prefix, "/")})
+	everything := steps.Mirror(100, intent.RequestMatch{Path: steps.Is(intent.Prefix, "/")})
 	first := "{name: other, matches: [{path: {value: /o}}], backendRefs: [{name: other}]}"
 	o := objects.Read(t, route(first+", {name: all, "+toAll+"}"))
 	for _, in := range []intent.Intent{withManaged(0, everything), withManaged(30, everything), withManaged(30, everything, beta), withManaged(30, beta, everything)} {
@@ -101,7 +102,7 @@ func TestManagedRulesThatAddNothing(t *testing.T) {
 // remembered.
 func TestUnnamedRuleThatAddsNothing(t *testing.T) {
 	applied := objects.Read(t, route("{matches: [{"+anyPath+"}], "+toAll+"}"))
-	everything := mirror(100, intent.RequestMatch{Path: is(intent.Prefix, "/")})
+	everything := steps.Mirror(100, intent.RequestMatch{Path: steps.Is(intent.Prefix, "/")})
 	o := applied
 	for _, in := range []intent.Intent{withManaged(20, everything), withManaged(50, everything), withManaged(20), withManaged(20, everything)} {
 		o = unnamed(t, after(t, http, o, in))

@@ -9,6 +9,7 @@ import (
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/gloo"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/steps"
 )
 
 // manyRoutes returns a table of so many routes as companies have them, all of which forward to stable.
@@ -53,7 +54,7 @@ func BenchmarkPlan(b *testing.B) {
 
 // Ten times the routes cost ten times as much, as far as memory tells: nothing goes through all routes for each of them.
 func TestPlanIsLinearInRoutes(t *testing.T) {
-	for name, in := range map[string]intent.Intent{"weights": canary(10), "headers": withHeaders(header("beta", exact("x-beta", "yes")))} {
+	for name, in := range map[string]intent.Intent{"weights": canary(10), "headers": withHeaders(steps.Header("beta", steps.Exact("x-beta", "yes")))} {
 		memory := func(routes int) (bytes, times uint64) {
 			raw := manyRoutes(routes)
 			planned(t, raw, in) // what is allocated once

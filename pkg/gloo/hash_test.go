@@ -8,6 +8,7 @@ import (
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/gloo"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/steps"
 )
 
 // versions returns the intent of a Rollout whose versions are subsets of Service web by pod hash.
@@ -122,7 +123,7 @@ func TestVersionsByHashOfADefaultDestination(t *testing.T) {
 // Header and mirror routes name the canary's version, whatever its weight.
 func TestManagedRoutesByHash(t *testing.T) {
 	in := versions("h1", "h2", 10)
-	in.Managed = []intent.ManagedRoute{header("beta", exact("x-beta", "yes")), mirrored(35, gets)}
+	in.Managed = []intent.ManagedRoute{steps.Header("beta", steps.Exact("x-beta", "yes")), steps.Mirror(35, steps.Gets())}
 	plan, err := engine.MakePlan(gloo.RouteTables{}, object(t, route("{ref: {name: web}}")), engine.Selection{}, in)
 	if err != nil {
 		t.Fatal(err)

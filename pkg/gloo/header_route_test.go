@@ -7,6 +7,7 @@ import (
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/gloo"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/steps"
 )
 
 // withHeaders returns the intent of Rollout apps/web at weight 0 with these managed routes.
@@ -15,20 +16,6 @@ func withHeaders(managed ...intent.ManagedRoute) intent.Intent {
 	in.Managed = managed
 	return in
 }
-
-func header(route string, headers ...intent.HeaderMatch) intent.ManagedRoute {
-	m := intent.ManagedRoute{Name: route}
-	for _, h := range headers {
-		m.Matches = append(m.Matches, intent.RequestMatch{Headers: []intent.HeaderMatch{h}})
-	}
-	return m
-}
-
-func headerIs(name string, is intent.MatchType, value string) intent.HeaderMatch {
-	return intent.HeaderMatch{Name: name, ValueMatch: intent.ValueMatch{Type: is, Value: value}}
-}
-
-func exact(name, value string) intent.HeaderMatch { return headerIs(name, intent.Exact, value) }
 
 const (
 	mine        = "labels: {rollouts.argoproj.io/managed-by: web-3b4e3efd}"
@@ -39,7 +26,7 @@ const (
 )
 
 func TestPlanHeaderRoutes(t *testing.T) {
-	beta := header("beta", exact("x-beta", "yes"))
+	beta := steps.Header("beta", steps.Exact("x-beta", "yes"))
 	for _, tt := range []struct {
 		name           string
 		observed, want string
@@ -56,7 +43,7 @@ func TestPlanHeaderRoutes(t *testing.T) {
 		{"alternatives, prefix and expression",
 			"[{name: all, " + toAll + "}]",
 			"[{name: beta, " + mine + ", matchers: [{headers: [{name: a, value: 'v1\\.2.*', regex: true}]}, {headers: [{name: b, value: 'c|d', regex: true}]}], " + toNew + "}, {name: all, " + toAll + "}]",
-			withHeaders(header("beta", headerIs("a", intent.Prefix, "v1.2"), headerIs("b", intent.Regex, "c|d")))},
+			withHeaders(steps.Header("beta", steps.HeaderIs("a", intent.Prefix, "v1.2"), steps.HeaderIs("b", intent.Regex, "c|d")))},
 		{"rewrites, labels, unknown fields and a listed canary are kept",
 			"[{name: all, labels: {a/b: c}, future: 9007199254740993, forwardTo: {pathRewrite: /, destinations: [{ref: {name: web}, weight: 100}, {ref: {name: web-canary}, port: {number: 9}, weight: 0}]}}]",
 			"[{name: beta, labels: {a/b: c, rollouts.argoproj.io/managed-by: web-3b4e3efd}, future: 9007199254740993, matchers: [{headers: [{name: x-beta, value: 'yes'}]}], forwardTo: {pathRewrite: /, destinations: [{ref: {name: web-canary}, port: {number: 9}}]}}, " +
@@ -68,7 +55,7 @@ func TestPlanHeaderRoutes(t *testing.T) {
 		{"two, in the order of managedRoutes",
 			"[{name: all, " + toAll + "}]",
 			"[{name: beta, " + mine + ", matchers: [{headers: [{name: x-beta, value: 'yes'}]}], " + toNew + "}, {name: gamma, " + mine + ", matchers: [{headers: [{name: x-beta, value: 'no'}]}], " + toNew + "}, {name: all, " + toAll + "}]",
-			withHeaders(beta, header("gamma", exact("x-beta", "no")))},
+			withHeaders(beta, steps.Header("gamma", steps.Exact("x-beta", "no")))},
 		{"a source that asks for the header already",
 			"[{name: all, matchers: [{headers: [{name: X-Beta, value: 'yes'}]}, {headers: [{name: x-beta, value: 'no'}]}, {headers: [{name: x-beta, value: 'yes', invertMatch: true}]}], " + toAll + "}]",
 			"[{name: beta, " + mine + ", matchers: [{headers: [{name: X-Beta, value: 'yes'}]}], " + toNew + "}, " +
@@ -112,7 +99,7 @@ func TestPlanHeaderRoutes(t *testing.T) {
 // A header route has all of its traffic go to the canary at any weight, and goes without a trace.
 func TestHeaderRouteBesideWeights(t *testing.T) {
 	applied := object(t, route(web))
-	in := withHeaders(header("beta", exact("x-beta", "yes")))
+	in := withHeaders(steps.Header("beta", steps.Exact("x-beta", "yes")))
 	in.CanaryShare = 40
 	moved := after(t, applied, in)
 	want := spec(t, object(t, table("  http: [{name: beta, "+mine+", matchers: [{headers: [{name: x-beta, value: 'yes'}]}], forwardTo: {destinations: [{ref: {name: web-canary}, port: {number: 8080}, subset: {}}]}}, "+
@@ -126,7 +113,7 @@ func TestHeaderRouteBesideWeights(t *testing.T) {
 }
 
 func TestPlanHeaderRoutesRefuses(t *testing.T) {
-	beta := header("beta", exact("x-beta", "yes"))
+	beta := steps.Header("beta", steps.Exact("x-beta", "yes"))
 	for _, tt := range []struct{ name, spec, want string }{
 		{"a user's route of that name", "{http: [{name: all, " + toAll + "}, {name: beta, redirect: {}}]}",
 			`RouteTable apps/demo: http[0] "all": managed route "beta": the table has a route of that name already; rename either`},
@@ -147,7 +134,7 @@ func TestPlanHeaderRoutesRefuses(t *testing.T) {
 // The default destination may be the canary, of two that alternate. Whether the route has a list or not, it is spelt alike.
 func TestHeaderRouteToADefaultDestination(t *testing.T) {
 	in := func(weight int) intent.Intent {
-		in := withHeaders(header("beta", exact("x-beta", "yes")))
+		in := withHeaders(steps.Header("beta", steps.Exact("x-beta", "yes")))
 		in.Stable, in.Canary, in.Alternating, in.CanaryShare = service("pong"), service("ping"), true, weight
 		return in
 	}
@@ -162,7 +149,7 @@ func TestHeaderRouteToADefaultDestination(t *testing.T) {
 
 // A managed route is never the source of another, though it carries its source's labels.
 func TestManagedRoutesAreNotSelected(t *testing.T) {
-	in := withHeaders(header("beta", exact("x-beta", "yes")))
+	in := withHeaders(steps.Header("beta", steps.Exact("x-beta", "yes")))
 	in.Alternating, in.CanaryShare = true, 50
 	selection := engine.Selection{Routes: &config.RouteSelector{Labels: map[string]string{"route": "demo"}}}
 	observed := object(t, table("  http: [{name: all, labels: {route: demo}, "+toAll+"}]\n"))

@@ -16,6 +16,7 @@ import (
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/gateway"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/oracle"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/steps"
 )
 
 // A request goes to the canary if it would have reached a source route and fits one of the header route's conditions; if
@@ -108,16 +109,16 @@ func drawMatcher(t *rapid.T) string {
 
 func drawMatch(t *rapid.T) intent.RequestMatch {
 	return intent.RequestMatch{
-		Method:  rapid.SampledFrom([]*intent.ValueMatch{nil, nil, is(intent.Exact, "GET"), is(intent.Exact, "POST")}).Draw(t, "method"),
-		Path:    rapid.SampledFrom([]*intent.ValueMatch{nil, nil, nil, is(intent.Exact, "/a"), is(intent.Prefix, "/a"), is(intent.Prefix, "/"), is(intent.Prefix, "/ab"), is(intent.Regex, "/(a|c)")}).Draw(t, "path"),
+		Method:  rapid.SampledFrom([]*intent.ValueMatch{nil, nil, steps.Is(intent.Exact, "GET"), steps.Is(intent.Exact, "POST")}).Draw(t, "method"),
+		Path:    rapid.SampledFrom([]*intent.ValueMatch{nil, nil, nil, steps.Is(intent.Exact, "/a"), steps.Is(intent.Prefix, "/a"), steps.Is(intent.Prefix, "/"), steps.Is(intent.Prefix, "/ab"), steps.Is(intent.Regex, "/(a|c)")}).Draw(t, "path"),
 		Headers: rapid.SliceOfN(rapid.Custom(drawHeaderMatch), 0, 2).Draw(t, "headers"),
 	}
 }
 
 func drawHeaderMatch(t *rapid.T) intent.HeaderMatch {
 	return rapid.SampledFrom([]intent.HeaderMatch{
-		exact("x", "a"), exact("X", "ab"), exact("z", "a.b"), headerIs("x", intent.Prefix, "a"), headerIs("z", intent.Prefix, "a."),
-		headerIs("x", intent.Regex, "a|b"), headerIs("z", intent.Regex, "(a.)+"),
+		steps.Exact("x", "a"), steps.Exact("X", "ab"), steps.Exact("z", "a.b"), steps.HeaderIs("x", intent.Prefix, "a"), steps.HeaderIs("z", intent.Prefix, "a."),
+		steps.HeaderIs("x", intent.Regex, "a|b"), steps.HeaderIs("z", intent.Regex, "(a.)+"),
 	}).Draw(t, "header")
 }
 

@@ -8,18 +8,8 @@ import (
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/gloo"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/steps"
 )
-
-// mirrored returns managed route shadow, which mirrors a percentage of the requests that fit.
-func mirrored(percentage int, matches ...intent.RequestMatch) intent.ManagedRoute {
-	return intent.ManagedRoute{Name: "shadow", Matches: matches, Mirror: &percentage}
-}
-
-func is(kind intent.MatchType, value string) *intent.ValueMatch {
-	return &intent.ValueMatch{Type: kind, Value: value}
-}
-
-var gets = intent.RequestMatch{Method: is(intent.Exact, "GET")}
 
 // withManaged returns the intent of Rollout apps/web at a weight, with these managed routes.
 func withManaged(weight int, managed ...intent.ManagedRoute) intent.Intent {
@@ -48,7 +38,7 @@ func onlyPolicy(t *testing.T, o engine.Object, in intent.Intent) (engine.Object,
 
 // A mirror route splits as its source does, at any weight, and its policy names it by a label that it alone has.
 func TestMirrorRouteSplitsAsItsSource(t *testing.T) {
-	in := func(weight int) intent.Intent { return withManaged(weight, mirrored(35, gets)) }
+	in := func(weight int) intent.Intent { return withManaged(weight, steps.Mirror(35, steps.Gets())) }
 	label := func(p engine.Policy) string {
 		return "labels: {a/b: c, rollouts.argoproj.io/managed-by: web-3b4e3efd, rollouts.argoproj.io/mirrored-by: " + p.Name + "}"
 	}
@@ -87,7 +77,7 @@ func TestMirrorRouteOfADefaultDestination(t *testing.T) {
 	applied := object(t, table("  defaultDestination: {ref: {name: web}}\n  http: [{name: all, forwardTo: {pathRewrite: /}}]\n"))
 	moved := applied
 	for _, weight := range []int{0, 10, 0} {
-		moved, _ = onlyPolicy(t, moved, withManaged(weight, mirrored(100, gets)))
+		moved, _ = onlyPolicy(t, moved, withManaged(weight, steps.Mirror(100, steps.Gets())))
 		routes, err := gloo.RouteTables{}.Routes(moved.JSON)
 		if err != nil || len(routes) != 2 {
 			t.Fatalf("%v, %v", routes, err)
@@ -106,7 +96,7 @@ func TestMirrorRouteFollowsOtherRollouts(t *testing.T) {
 	api := canary(50)
 	api.Owner, api.Stable, api.Canary = "apps/api", service("api"), service("api-canary")
 	applied := object(t, route("{ref: {name: web}, weight: 60}, {ref: {name: api}, weight: 40}"))
-	moved := after(t, applied, withManaged(10, mirrored(35, gets)), api)
+	moved := after(t, applied, withManaged(10, steps.Mirror(35, steps.Gets())), api)
 	listed := func(o engine.Object, index int) string {
 		routes, err := gloo.RouteTables{}.Routes(o.JSON)
 		if err != nil {
@@ -130,7 +120,7 @@ func TestMirrorRouteFollowsOtherRollouts(t *testing.T) {
 // Sources with canaries on different ports need a policy each.
 func TestMirrorPoliciesPerDestination(t *testing.T) {
 	observed := object(t, table("  http: [{name: a, "+toAll+"}, {name: b, forwardTo: {destinations: [{ref: {name: web}, port: {number: 9}}]}}, {name: c, "+toAll+"}]\n"))
-	plan, err := engine.MakePlan(gloo.RouteTables{}, observed, engine.Selection{}, withManaged(0, mirrored(35, gets)))
+	plan, err := engine.MakePlan(gloo.RouteTables{}, observed, engine.Selection{}, withManaged(0, steps.Mirror(35, steps.Gets())))
 	if err != nil || len(plan.Policies) != 2 || plan.Policies[0].Name == plan.Policies[1].Name {
 		t.Errorf("policies %v, %v; want two", plan.Policies, err)
 	}
@@ -139,7 +129,7 @@ func TestMirrorPoliciesPerDestination(t *testing.T) {
 // What a matcher of the source and a match make together; nothing says that no request can fit both.
 func TestNarrowedMatchers(t *testing.T) {
 	path := func(kind intent.MatchType, value string) intent.RequestMatch {
-		return intent.RequestMatch{Path: is(kind, value)}
+		return intent.RequestMatch{Path: steps.Is(kind, value)}
 	}
 	for _, tt := range []struct {
 		name, matcher string
@@ -147,9 +137,9 @@ func TestNarrowedMatchers(t *testing.T) {
 		want          string
 	}{
 		{"any request", "{method: PUT}", intent.RequestMatch{}, "{method: PUT}"},
-		{"a method", "{port: 80}", gets, "{port: 80, method: GET}"},
-		{"the same method", "{method: GET}", gets, "{method: GET}"},
-		{"another method", "{method: PUT}", gets, ""},
+		{"a method", "{port: 80}", steps.Gets(), "{port: 80, method: GET}"},
+		{"the same method", "{method: GET}", steps.Gets(), "{method: GET}"},
+		{"another method", "{method: PUT}", steps.Gets(), ""},
 		{"a path", "{}", path(intent.Prefix, "/x"), "{uri: {prefix: /x}}"},
 		{"a path within any", "{uri: {prefix: /}}", path(intent.Regex, "/x.*"), "{uri: {regex: /x.*}}"},
 		{"every path", "{uri: {suffix: x}}", path(intent.Prefix, "/"), "{uri: {suffix: x}}"},
@@ -167,13 +157,13 @@ func TestNarrowedMatchers(t *testing.T) {
 		{"an expression for another path", "{uri: {exact: /x/yz}}", path(intent.Regex, "/x/."), ""},
 		{"the same expression", "{uri: {regex: /x/.}}", path(intent.Regex, "/x/."), "{uri: {regex: /x/.}}"},
 		{"everything", "{method: GET, headers: [{name: a, value: b}]}",
-			intent.RequestMatch{Method: is(intent.Exact, "GET"), Path: is(intent.Exact, "/x"), Headers: []intent.HeaderMatch{exact("A", "b"), headerIs("c", intent.Prefix, "d.")}},
+			intent.RequestMatch{Method: steps.Is(intent.Exact, "GET"), Path: steps.Is(intent.Exact, "/x"), Headers: []intent.HeaderMatch{steps.Exact("A", "b"), steps.HeaderIs("c", intent.Prefix, "d.")}},
 			"{method: GET, headers: [{name: a, value: b}, {name: c, value: 'd\\..*', regex: true}], uri: {exact: /x}}"},
-		{"one of two headers that cannot be", "{headers: [{name: a, value: b}]}", intent.RequestMatch{Headers: []intent.HeaderMatch{exact("c", "d"), exact("a", "e")}}, ""},
+		{"one of two headers that cannot be", "{headers: [{name: a, value: b}]}", intent.RequestMatch{Headers: []intent.HeaderMatch{steps.Exact("c", "d"), steps.Exact("a", "e")}}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			observed := object(t, table("  http: [{name: all, matchers: ["+tt.matcher+"], "+toAll+"}]\n"))
-			moved := after(t, observed, withManaged(0, mirrored(35, tt.match)))
+			moved := after(t, observed, withManaged(0, steps.Mirror(35, tt.match)))
 			got := struct {
 				Spec struct {
 					HTTP []struct{ Matchers []json.RawMessage }
@@ -201,20 +191,20 @@ func TestMatchesThatGlooCannotState(t *testing.T) {
 		match       intent.RequestMatch
 		want        string
 	}{
-		{"a method by prefix", "matchers: [{}], " + toAll, intent.RequestMatch{Method: is(intent.Prefix, "P")},
+		{"a method by prefix", "matchers: [{}], " + toAll, intent.RequestMatch{Method: steps.Is(intent.Prefix, "P")},
 			`a method by prefix "P" cannot be asked for: Gloo compares methods as a whole; use exact`},
-		{"two expressions", "matchers: [{uri: {regex: /a.*}}], " + toAll, intent.RequestMatch{Path: is(intent.Regex, ".*b")},
+		{"two expressions", "matchers: [{uri: {regex: /a.*}}], " + toAll, intent.RequestMatch{Path: steps.Is(intent.Regex, ".*b")},
 			`path regex ".*b" cannot be asked for beside uri regex "/a.*": Gloo takes one condition on the path; leave path out, or give the route a matcher without a uri, or with a prefix`},
-		{"a prefix and an end", "matchers: [{uri: {suffix: .css}}], " + toAll, intent.RequestMatch{Path: is(intent.Prefix, "/a")},
+		{"a prefix and an end", "matchers: [{uri: {suffix: .css}}], " + toAll, intent.RequestMatch{Path: steps.Is(intent.Prefix, "/a")},
 			`path prefix "/a" cannot be asked for beside uri suffix ".css": Gloo takes one condition on the path; leave path out, or give the route a matcher without a uri, or with a prefix`},
-		{"a shorter prefix, of one case alone", "matchers: [{uri: {prefix: /a/b, ignoreCase: true}}], " + toAll, intent.RequestMatch{Path: is(intent.Prefix, "/a")},
+		{"a shorter prefix, of one case alone", "matchers: [{uri: {prefix: /a/b, ignoreCase: true}}], " + toAll, intent.RequestMatch{Path: steps.Is(intent.Prefix, "/a")},
 			`path prefix "/a" cannot be asked for beside uri prefix "/a/b" (ignoreCase): Gloo takes one condition on the path; leave path out, or give the route a matcher without a uri, or with a prefix`},
-		{"a path that is rewritten by what was matched", "matchers: [{uri: {prefix: /a}}], forwardTo: {pathRewrite: /, destinations: [{ref: {name: web}}]}", intent.RequestMatch{Path: is(intent.Exact, "/a/b")},
+		{"a path that is rewritten by what was matched", "matchers: [{uri: {prefix: /a}}], forwardTo: {pathRewrite: /, destinations: [{ref: {name: web}}]}", intent.RequestMatch{Path: steps.Is(intent.Exact, "/a/b")},
 			`path exact "/a/b": the route's pathRewrite replaces what its matcher matched, and would replace another part of the path here; leave path out`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			observed := object(t, table("  http: [{name: all, "+tt.route+"}]\n"))
-			plan, err := engine.MakePlan(gloo.RouteTables{}, observed, engine.Selection{}, withManaged(0, mirrored(35, tt.match)))
+			plan, err := engine.MakePlan(gloo.RouteTables{}, observed, engine.Selection{}, withManaged(0, steps.Mirror(35, tt.match)))
 			want := `RouteTable apps/demo: http[0] "all": managed route "shadow": matchers[0]: ` + tt.want
 			if err == nil || err.Error() != want {
 				t.Errorf("got  %v, patch %v\nwant %s", err, plan.Patch, want)

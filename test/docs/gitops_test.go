@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/itchyny/gojq"
-	"sigs.k8s.io/yaml"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/config"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
@@ -14,6 +13,7 @@ import (
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/gloo"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/objects"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/steps"
 )
 
 // midRelease is the intent of Rollout apps/demo with a weight and a header route.
@@ -21,10 +21,9 @@ func midRelease() intent.Intent {
 	service := func(name string) intent.Destination {
 		return intent.Destination{Kind: config.KindService, Namespace: "apps", Name: name}
 	}
-	header := intent.HeaderMatch{Name: "x-beta", ValueMatch: intent.ValueMatch{Type: intent.Exact, Value: "yes"}}
 	return intent.Intent{
 		Owner: "apps/demo", Namespace: "apps", Stable: service("demo"), Canary: service("demo-canary"), CanaryShare: 20, MaxShare: 100,
-		Managed: []intent.ManagedRoute{{Name: "demo-beta", Matches: []intent.RequestMatch{{Headers: []intent.HeaderMatch{header}}}}},
+		Managed: []intent.ManagedRoute{steps.Header("demo-beta", steps.Exact("x-beta", "yes"))},
 		Label:   intent.Label{Key: "rollouts.argoproj.io/gatewayapi-canary", Value: "in-progress"},
 	}
 }
@@ -98,17 +97,11 @@ func sections(t *testing.T, page string) map[string]string {
 // expressions returns those of a piece of an Application.
 func expressions(t *testing.T, piece string) []string {
 	t.Helper()
-	application := struct {
-		Spec struct {
-			IgnoreDifferences []struct {
-				JQPathExpressions []string `json:"jqPathExpressions"`
-			} `json:"ignoreDifferences"`
-		} `json:"spec"`
-	}{}
-	if err := yaml.Unmarshal([]byte(piece), &application); err != nil || len(application.Spec.IgnoreDifferences) != 1 {
-		t.Fatalf("%v in\n%s", err, piece)
+	ignored := decodeApplication(t, piece).Spec.IgnoreDifferences
+	if len(ignored) != 1 {
+		t.Fatalf("%d kinds are told of in\n%s", len(ignored), piece)
 	}
-	return application.Spec.IgnoreDifferences[0].JQPathExpressions
+	return ignored[0].JQPathExpressions
 }
 
 // without returns an object without what the expressions name, as Argo CD compares it, and without maps that are empty then.

@@ -130,23 +130,25 @@ func decodeBlock(t *testing.T, text string) {
 	}
 }
 
-// decodeApplication decodes part of an Application of Argo CD, as far as texts use it (its reference, Diffing Customization
-// and Sync Options).
-func decodeApplication(t *testing.T, text string) {
+// application is an Application of Argo CD, as far as texts use it (its reference, Diffing Customization and Sync Options).
+type application struct {
+	Spec struct {
+		IgnoreDifferences []struct {
+			Group             string   `json:"group"`
+			Kind              string   `json:"kind"`
+			JQPathExpressions []string `json:"jqPathExpressions"`
+		} `json:"ignoreDifferences"`
+		SyncPolicy struct {
+			SyncOptions []string `json:"syncOptions"`
+		} `json:"syncPolicy"`
+	} `json:"spec"`
+}
+
+// decodeApplication decodes part of an Application, which has to tell of all that the plugin adds.
+func decodeApplication(t *testing.T, text string) application {
 	t.Helper()
-	application := struct {
-		Spec struct {
-			IgnoreDifferences []struct {
-				Group             string   `json:"group"`
-				Kind              string   `json:"kind"`
-				JQPathExpressions []string `json:"jqPathExpressions"`
-			} `json:"ignoreDifferences"`
-			SyncPolicy struct {
-				SyncOptions []string `json:"syncOptions"`
-			} `json:"syncPolicy"`
-		} `json:"spec"`
-	}{}
-	if err := yaml.UnmarshalStrict([]byte(text), &application); err != nil {
+	var decoded application
+	if err := yaml.UnmarshalStrict([]byte(text), &decoded); err != nil {
 		t.Errorf("%v in\n%s", err, text)
 	}
 	mine := engine.OwnerLabel
@@ -158,6 +160,7 @@ func decodeApplication(t *testing.T, text string) {
 			t.Errorf("nothing is said of %s in\n%s", name, text)
 		}
 	}
+	return decoded
 }
 
 // fields returns the paths of all fields of the block, but not of what those that are known elsewhere consist of.

@@ -19,6 +19,7 @@ import (
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/engine"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/objects"
+	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/test/steps"
 )
 
 // The rules of the design hold for any object, any number of Rollouts on it and any order of calls, whatever other people
@@ -81,8 +82,7 @@ func (ro *rolloutModel) intent(share, experimentShare int) intent.Intent {
 		in.Experiments = []intent.Experiment{{Destination: service(ro.name + "-exp"), Share: experimentShare}}
 	}
 	if ro.headers {
-		beta := intent.HeaderMatch{Name: "x-beta", ValueMatch: intent.ValueMatch{Type: intent.Exact, Value: ro.name}}
-		in.Managed = []intent.ManagedRoute{{Name: "beta", Matches: []intent.RequestMatch{{Headers: []intent.HeaderMatch{beta}}}}}
+		in.Managed = []intent.ManagedRoute{steps.Header("beta", steps.Exact("x-beta", ro.name))}
 	}
 	for _, name := range ro.last {
 		in.Used = append(in.Used, service(name))
