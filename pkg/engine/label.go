@@ -41,14 +41,14 @@ func (p *planner) label(observed map[string]string, underWay, lost bool) (intent
 
 // isLost reports whether the Rollout is at work on an object, though nothing of that is remembered there: it has managed routes, or
 // a route that it moves sends requests to what got some at the last call.
-func (p *planner) isLost(routes []Route, plans, sources []routePlan) bool {
+func (p *planner) isLost(routes []Route, plans []routePlan) bool {
 	mine := ownerLabelValue(p.in.Owner)
 	sends := func(e Entry) bool {
-		return p.wasUsed(e) && !p.in.Stable.Matches(e.Destination) && given(p.api, e.Weight) > 0
+		return given(p.api, e.Weight) > 0 && p.wasUsed(e) && !p.in.Stable.Matches(e.Destination)
 	}
 	moves := func(rp routePlan) bool { return slices.ContainsFunc(rp.route.Entries, sends) }
 	return !p.memory.known && (slices.ContainsFunc(routes, func(r Route) bool { return r.Owner == mine }) ||
-		slices.ContainsFunc(plans, moves) || slices.ContainsFunc(sources, moves))
+		slices.ContainsFunc(plans, moves))
 }
 
 func bears(labels map[string]string, l intent.Label) bool {

@@ -49,10 +49,11 @@ type managedPlan struct {
 // order, and no others of this Rollout's. Routes are wanted as their sources stand, so that they follow later edits.
 // Routes of other Rollouts may stand between; header routes are put before those, since a mirror route takes its requests
 // from all that stand behind it.
-func (p *planner) manage(object string, routes []Route, sources []routePlan) (managedPlan, []error) {
+func (p *planner) manage(object string, routes []Route, plans []routePlan) (managedPlan, []error) {
 	plan, faults := managedPlan{}, []error(nil)
-	capable := p.capable(sources)
-	if len(p.in.Managed) > 0 && len(sources) > 0 && len(capable) == 0 {
+	sources := p.sources(plans)
+	capable := slices.DeleteFunc(slices.Clone(sources), func(rp routePlan) bool { return rp.route.Section == "" })
+	if len(sources) > 0 && len(capable) == 0 {
 		words := p.api.Words()
 		plan.unmanaged = fmt.Errorf("%s: only %ss without headers match (%s), so no header or mirror route can be added; select %s as well",
 			object, words.Route, list(sources, func(rp routePlan) string { return rp.route.Place }, ", "), words.Headed)
@@ -61,7 +62,7 @@ func (p *planner) manage(object string, routes []Route, sources []routePlan) (ma
 		return p.manageUnlabelled(object, routes, capable, plan)
 	}
 	mine := ownerLabelValue(p.in.Owner)
-	names := namesOfOthers(routes, mine)
+	names := p.namesOfOthers(routes)
 	before := managedBefore(routes)
 	wanted := map[int][]json.RawMessage{} // by the index of the route before which they are to stand
 	kept := map[int]bool{}
@@ -106,12 +107,12 @@ func (p *planner) manage(object string, routes []Route, sources []routePlan) (ma
 	return plan, faults
 }
 
-// capable returns the sources that can have managed routes; none while none are wanted.
-func (p *planner) capable(sources []routePlan) []routePlan {
+// sources returns the routes that managed ones are made from, the selected ones; none while none are wanted.
+func (p *planner) sources(plans []routePlan) []routePlan {
 	if len(p.in.Managed) == 0 {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(sources), func(rp routePlan) bool { return rp.route.Section == "" })
+	return slices.DeleteFunc(slices.Clone(plans), func(rp routePlan) bool { return !rp.selected })
 }
 
 // change makes a managed route what is spelt, if it is not already. One without a name is where the API server keeps none.
@@ -134,9 +135,13 @@ type takenNames struct {
 	next map[string]int
 }
 
-// namesOfOthers returns the names of all routes but the Rollout's managed ones.
-func namesOfOthers(routes []Route, mine string) takenNames {
+// namesOfOthers returns the names of all routes but the Rollout's managed ones; none while no managed routes are wanted.
+func (p *planner) namesOfOthers(routes []Route) takenNames {
 	names := takenNames{users: map[string]bool{}, next: map[string]int{}}
+	if len(p.in.Managed) == 0 {
+		return names
+	}
+	mine := ownerLabelValue(p.in.Owner)
 	for _, r := range routes {
 		if r.Name != "" && r.Owner != mine {
 			names.users[r.Name] = names.users[r.Name] || r.Owner == ""

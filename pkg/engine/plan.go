@@ -53,7 +53,7 @@ type Plan struct {
 	Added, Changed, Removed []string
 	// Rehearsed says that Patch is to be rehearsed: the API server may not know all that it says.
 	Rehearsed bool
-	// NewServices are the Services that get traffic by Patch and were not listed before, each with the place of its route.
+	// NewServices are the Services that get traffic by Patch and were not listed before, each with the place of a route.
 	NewServices []NewService
 }
 
@@ -85,6 +85,8 @@ type speltEntry struct {
 	to       intent.Destination
 	entry    map[string]any
 	weighted map[int]map[string]any
+	// told says that the plan's new Services have the destination.
+	told bool
 }
 
 // withWeight returns the entry with a weight.
@@ -110,22 +112,22 @@ func MakePlan(api API, observed Object, selection Selection, in intent.Intent) (
 	p := &planner{api: api, in: in, memory: recall(observed.Annotations, in.Owner), bare: !in.ByHash(), spelt: map[string][]*speltEntry{}}
 	unwanted := p.leaveOut(selection)
 	p.markByHash(routes)
-	plans, sources, faults := p.routes(routes, selection)
-	managed, more := p.manage(name, routes, sources)
+	plans, faults := p.routes(routes, selection)
+	managed, more := p.manage(name, routes, plans)
 	if faults = append(faults, more...); len(faults) > 0 {
 		return Plan{}, named(name, faults)
 	}
-	plan := Plan{Changes: make([]Change, 0, 2*len(plans)), Patch: make([]Operation, 0, 2*len(plans))}
-	for _, rp := range plans {
-		plan.describe(api, rp)
-		plan.add(rp)
+	plan := Plan{Changes: make([]Change, 0, 2*len(plans)), Patch: make([]Operation, 0, 2*len(plans)+2)} // and a label and the annotation
+	for i := range plans {
+		plan.describe(api, &plans[i])
+		plan.add(&plans[i])
 	}
 	follow, err := p.followSources(routes, plans)
 	if err != nil {
 		return Plan{}, fmt.Errorf("%s: %w", name, err)
 	}
 	plan.Patch = append(append(plan.Patch, follow...), managed.patch...)
-	if plan.Unmanaged = managed.unmanaged; unwanted && len(sources) > 0 {
+	if plan.Unmanaged = managed.unmanaged; unwanted && slices.ContainsFunc(plans, isSelected) {
 		plan.Unmanaged = fmt.Errorf("%s: header routes are added only where useHeaderRoutes is true, which it is not; set it", name)
 	}
 	plan.Policies, plan.Added, plan.Changed, plan.Removed = managed.policies, managed.added, managed.changed, managed.removed
@@ -143,7 +145,7 @@ func MakePlan(api API, observed Object, selection Selection, in intent.Intent) (
 	mine.Managed, mine.Rules = managed.left, managed.rules
 	mine.Mirrored = len(managed.policies) > 0 || len(observed.Policies) > 0 || p.memory.mirrored && !observed.PoliciesKnown
 	underWay := !selection.None && in.UnderWay() || in.KeepWeights && mine.isUnderWay()
-	label, labels := p.label(observed.Labels, underWay, p.isLost(routes, plans, sources))
+	label, labels := p.label(observed.Labels, underWay, p.isLost(routes, plans))
 	mine.Label, plan.Patch = label, append(plan.Patch, labels...)
 	remembered, err := p.memory.patch(observed.Annotations, in.Owner, mine)
 	if err != nil {
@@ -156,10 +158,9 @@ func MakePlan(api API, observed Object, selection Selection, in intent.Intent) (
 	return plan, nil
 }
 
-// routes plans the weights of every route that is selected or held, and returns the selected ones as managed routes find
-// them.
-func (p *planner) routes(routes []Route, selection Selection) (plans, sources []routePlan, faults []error) {
-	plans, sources = make([]routePlan, 0, len(routes)), make([]routePlan, 0, len(routes))
+// routes plans every route that is selected or held: its weights, but for an intent that keeps those as they are.
+func (p *planner) routes(routes []Route, selection Selection) (plans []routePlan, faults []error) {
+	plans = make([]routePlan, 0, len(routes))
 	for _, r := range routes {
 		if r.Owner != "" { // a managed route, which its source decides on
 			continue
@@ -172,31 +173,28 @@ func (p *planner) routes(routes []Route, selection Selection) (plans, sources []
 			continue
 		case selected && p.forwardsToUs(r):
 			plan = p.serve
+		case p.in.KeepWeights:
+			continue
 		case r.Fault == nil && p.holds(r):
 			selected, plan = false, p.release
 		default:
 			continue
 		}
-		rp := routePlan{route: r}
-		if p.in.KeepWeights {
-			rp.form = observedForm(r, nil)
-		} else {
-			var err error
-			if rp, err = plan(r); err != nil {
-				faults = append(faults, err)
-			}
-			plans = append(plans, rp)
+		rp, err := plan(r)
+		if err != nil {
+			faults = append(faults, err)
 		}
-		if selected {
-			sources = append(sources, rp)
-		}
+		rp.selected = selected
+		plans = append(plans, rp)
 	}
 	faults = append(faults, p.unreadable(routes)...)
-	if len(sources) == 0 && !selection.None && len(faults) == 0 {
+	if !slices.ContainsFunc(plans, isSelected) && !selection.None && len(faults) == 0 {
 		faults = append(faults, p.noRoute(routes, selection))
 	}
-	return plans, sources, faults
+	return plans, faults
 }
+
+func isSelected(rp routePlan) bool { return rp.selected }
 
 // unreadable returns the faults of routes that cannot be read, while one that the Rollout holds is not to be found: it may
 // be among them.
@@ -252,27 +250,29 @@ func mayHoldManaged(o Object, in intent.Intent) bool {
 
 // remember returns the record of what the Rollout holds after the plans.
 func remember(plans []routePlan) record {
-	roles, routes := map[string]role{}, map[string]spelling{}
-	for _, plan := range plans {
+	r := record{Roles: map[string]role{}}
+	for i := range plans {
+		plan := &plans[i]
 		if plan.was == nil {
 			continue
 		}
-		routes[plan.route.Key] = plan.was
+		r.hold(plan.route.Key, plan.was)
 		for _, s := range plan.form {
 			if s.seat >= 0 {
 				own := plan.seats[s.seat]
-				if key := own.destination.Key(); roles[key] != roleStable { // two versions of one Service are one there
-					roles[key] = own.role
+				if key := own.destination.Key(); r.Roles[key] != roleStable { // two versions of one Service are one there
+					r.Roles[key] = own.role
 				}
 			}
 		}
 	}
-	return newRecord(roles, routes)
+	r.sort()
+	return r
 }
 
 // add appends what turns the route's observed list into its form. Operations apply one after another, so entries are
 // changed first, taken out from the back next and added last.
-func (plan *Plan) add(rp routePlan) {
+func (plan *Plan) add(rp *routePlan) {
 	r := rp.route
 	if rp.unlist {
 		plan.Patch = append(plan.Patch, Operation{Op: "remove", Path: r.List})
@@ -327,7 +327,7 @@ func (plan *Plan) setSubset(path string, subset map[string]string) {
 }
 
 // newEntries returns the form's new entries, with their weights.
-func (rp routePlan) newEntries() []map[string]any {
+func (rp *routePlan) newEntries() []map[string]any {
 	var entries []map[string]any
 	for _, s := range rp.form {
 		if s.index < 0 {
@@ -337,17 +337,18 @@ func (rp routePlan) newEntries() []map[string]any {
 	return entries
 }
 
-func (rp routePlan) newEntry(s slot) map[string]any {
+func (rp *routePlan) newEntry(s slot) map[string]any {
 	return rp.seats[s.seat].spelt.withWeight(*s.weight)
 }
 
 // describe notes what changes for the Rollout's destinations.
-func (plan *Plan) describe(api API, rp routePlan) {
+func (plan *Plan) describe(api API, rp *routePlan) {
 	from, to := percents(api, rp.route.weights(api)), percents(api, rp.form.weights(api))
-	for n, own := range rp.seats {
+	for n := range rp.seats {
+		own := &rp.seats[n]
 		change := Change{Place: rp.route.Place, Destination: own.destination}
-		for i, e := range rp.route.Entries {
-			if e.Destination.Equal(own.destination) {
+		for i := range rp.route.Entries {
+			if rp.route.Entries[i].Destination.Equal(own.destination) {
 				change.From = from[i]
 			}
 		}
@@ -362,13 +363,14 @@ func (plan *Plan) describe(api API, rp routePlan) {
 		if change.From != change.To {
 			plan.Changes = append(plan.Changes, change)
 		}
-		if own.index < 0 && change.To > 0 && own.destination.Kind == config.KindService {
+		if own.index < 0 && change.To > 0 && own.destination.Kind == config.KindService && !own.spelt.told {
+			own.spelt.told = true
 			plan.NewServices = append(plan.NewServices, NewService{Place: rp.route.Place, Destination: own.destination})
 		}
 	}
 }
 
-// percents returns what each entry gets of all traffic, rounded; of weights that make no sense, what each gives.
+// percents makes of weights what each entry gets of all traffic, rounded; of those that make no sense, what each gives.
 func percents(a Arithmetic, weights []int) []int {
 	got, err := a.Effective(weights)
 	if err != nil {
@@ -378,11 +380,10 @@ func percents(a Arithmetic, weights []int) []int {
 	for _, part := range got {
 		all += part
 	}
-	rounded := make([]int, len(got))
 	for i := range got {
-		if got[i] > 0 {
-			rounded[i] = int(math.Round(100 * got[i] / all))
+		if weights[i] = 0; got[i] > 0 {
+			weights[i] = int(math.Round(100 * got[i] / all))
 		}
 	}
-	return rounded
+	return weights
 }

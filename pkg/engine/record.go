@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/argoproj-labs/rollouts-plugin-trafficrouter-glooplatform/pkg/intent"
 )
@@ -79,18 +80,21 @@ func (r *record) role(e Entry) role {
 	return r.Roles[e.Key()]
 }
 
-// newRecord returns the record of these roles and routes.
-func newRecord(roles map[string]role, routes map[string]spelling) record {
-	r := record{Roles: roles}
-	for _, key := range slices.Sorted(maps.Keys(routes)) {
-		same := func(h held) bool { return h.Was.equal(routes[key]) }
-		if i := slices.IndexFunc(r.Held, same); i >= 0 {
-			r.Held[i].Routes = append(r.Held[i].Routes, key)
-		} else {
-			r.Held = append(r.Held, held{Was: routes[key], Routes: []string{key}})
-		}
+// hold adds a route, which is not among the held ones yet, with what is remembered of it.
+func (r *record) hold(routeKey string, was spelling) {
+	i := slices.IndexFunc(r.Held, func(h held) bool { return h.Was.equal(was) })
+	if i < 0 {
+		i, r.Held = len(r.Held), append(r.Held, held{Was: was})
 	}
-	return r
+	r.Held[i].Routes = append(r.Held[i].Routes, routeKey)
+}
+
+// sort puts the held routes in an order that does not depend on theirs in the object.
+func (r *record) sort() {
+	for _, h := range r.Held {
+		slices.Sort(h.Routes)
+	}
+	slices.SortFunc(r.Held, func(a, b held) int { return strings.Compare(a.Routes[0], b.Routes[0]) })
 }
 
 // refreshed returns a later spelling of the same route. That its list was empty before the plugin wrote one cannot be seen

@@ -35,7 +35,9 @@ func (f form) weights(a Arithmetic) []int {
 // routePlan is what one route is to become.
 type routePlan struct {
 	route Route
-	seats []seat
+	// selected says that the selection has the route; if not, it is held from before.
+	selected bool
+	seats    []seat
 	// form is the list of destinations as it is to be; unlist says that the list itself goes.
 	form   form
 	unlist bool
@@ -43,8 +45,11 @@ type routePlan struct {
 	was spelling
 }
 
-// serve plans a selected route: its weights as the intent wants them.
+// serve plans a selected route: its weights as the intent wants them, or as they stand.
 func (p *planner) serve(r Route) (routePlan, error) {
+	if p.in.KeepWeights {
+		return routePlan{route: r, form: observedForm(r, nil)}, nil
+	}
 	seats, err := p.seats(r)
 	if err != nil {
 		return routePlan{}, err

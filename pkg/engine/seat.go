@@ -203,7 +203,7 @@ func (p *planner) speltLike(source Entry, to intent.Destination) (*speltEntry, e
 	if err != nil {
 		return nil, err
 	}
-	spelt := &speltEntry{to, entry, map[int]map[string]any{}}
+	spelt := &speltEntry{to: to, entry: entry, weighted: map[int]map[string]any{}}
 	p.spelt[string(source.JSON)] = append(p.spelt[string(source.JSON)], spelt)
 	return spelt, nil
 }

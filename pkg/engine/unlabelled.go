@@ -85,7 +85,7 @@ type unlabelled struct {
 // manageUnlabelled plans the managed routes of an object where the annotation alone tells which they are. Those that have to stand
 // before their sources do; the others stand after all routes, header routes first, since of two that match alike the first counts.
 func (p *planner) manageUnlabelled(object string, routes []Route, sources []routePlan, plan managedPlan) (managedPlan, []error) {
-	names := p.rememberedByOthers(namesOfOthers(routes, ownerLabelValue(p.in.Owner)))
+	names := p.rememberedByOthers(p.namesOfOthers(routes))
 	var before, headers, mirrors []unlabelled
 	var faults []error
 	for _, source := range sources {

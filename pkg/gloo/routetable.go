@@ -61,7 +61,7 @@ type routeHead struct {
 type routeBody struct {
 	Matchers  json.RawMessage `json:"matchers"`
 	ForwardTo *struct {
-		Destinations *[]json.RawMessage `json:"destinations"`
+		Destinations []json.RawMessage `json:"destinations"`
 	} `json:"forwardTo"`
 	Delegate       json.RawMessage `json:"delegate"`
 	Redirect       json.RawMessage `json:"redirect"`
@@ -121,7 +121,8 @@ type viewer struct {
 }
 
 func (v *viewer) route(section string, index int, raw json.RawMessage) engine.Route {
-	r := engine.Route{Place: section + "[" + strconv.Itoa(index) + "]", Index: index, JSON: raw}
+	number := strconv.Itoa(index)
+	r := engine.Route{Place: section + "[" + number + "]", Index: index, JSON: raw}
 	if !present(raw) {
 		r.Does = "is null"
 		return r
@@ -141,11 +142,11 @@ func (v *viewer) route(section string, index int, raw json.RawMessage) engine.Ro
 		r.Does = body.does()
 		return r
 	}
-	r.List = "/spec/" + section + "/" + strconv.Itoa(index) + "/forwardTo/destinations"
+	r.List = "/spec/" + section + "/" + number + "/forwardTo/destinations"
 	r.Default = v.fallback
-	if list := body.ForwardTo.Destinations; list != nil && len(*list) > 0 {
+	if list := body.ForwardTo.Destinations; len(list) > 0 {
 		r.Listed = true
-		r.Entries, r.Fault = v.entries(*list)
+		r.Entries, r.Fault = v.entries(list)
 		return r
 	}
 	r.Empty = body.ForwardTo.Destinations != nil
@@ -178,12 +179,12 @@ func readRoute(section string, raw json.RawMessage) (*routeHead, routeBody, erro
 
 // key identifies a route by its name or, if it has none, by its matchers, and by which one of those alike it is.
 func (v *viewer) key(section, name string, matchers json.RawMessage) string {
-	alike := "/" + name
+	alike := section + "/" + name
 	if name == "" {
-		alike = fmt.Sprintf("#%.4x", sha256.Sum256(matchers))
+		alike = fmt.Sprintf("%s#%.4x", section, sha256.Sum256(matchers))
 	}
-	v.keys[section+alike]++
-	return section + "/" + strconv.Itoa(v.keys[section+alike]) + alike
+	v.keys[alike]++
+	return section + "/" + strconv.Itoa(v.keys[alike]) + alike[len(section):]
 }
 
 func (v *viewer) entries(list []json.RawMessage) ([]engine.Entry, error) {
