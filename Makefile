@@ -10,6 +10,8 @@ STATIC := -trimpath -ldflags '-s -w -X $(MODULE)/internal/cli.version=$(VERSION)
 GORELEASER := bin/tools/goreleaser
 GORELEASER_VERSION := v2.17.0
 TRAEFIK := github.com/traefik/traefik/v3
+# The packages most of whose tests need a test bed: to link those takes longer than to run what is left.
+WITH_ASSETS := demo\|e2e\|faults\|leaks\|startup\|testbed\|traefik\|versions
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -25,7 +27,7 @@ test-long: assets ## the fault tests with ten times as much of everything, and a
 	TESTBED=required go test -count=1 -v -timeout 1h ./test/faults -long
 
 unit: ## the quick tests, which need no assets; property tests with 20 cases each
-	@TESTBED=off go test -short $$(go list ./... | grep -v 'test/e2e\|test/testbed')
+	@TESTBED=off go test -short $$(go list ./... | grep -v 'test/\($(WITH_ASSETS)\)')
 
 soak: ## the property tests of plan and plugin with 20,000 new cases each, for half an hour
 	go test ./test/rules ./pkg/gloo ./pkg/engine ./pkg/plugin ./pkg/split -rapid.checks=20000 -timeout 2h
