@@ -23,24 +23,29 @@ type Object struct {
 
 // head is what is read of an object before any API looks at it.
 type head struct {
-	Metadata struct {
-		Namespace       string            `json:"namespace"`
-		Name            string            `json:"name"`
-		UID             string            `json:"uid"`
-		ResourceVersion string            `json:"resourceVersion"`
-		Generation      int64             `json:"generation"`
-		Labels          map[string]string `json:"labels"`
-		Annotations     map[string]string `json:"annotations"`
-	} `json:"metadata"`
+	Metadata metadata `json:"metadata"`
 }
 
-// ReadObject reads an object's metadata from its JSON.
+type metadata struct {
+	Namespace       string            `json:"namespace"`
+	Name            string            `json:"name"`
+	UID             string            `json:"uid"`
+	ResourceVersion string            `json:"resourceVersion"`
+	Generation      int64             `json:"generation"`
+	Labels          map[string]string `json:"labels"`
+	Annotations     map[string]string `json:"annotations"`
+}
+
+// ReadObject reads an object's metadata from its JSON. What stands behind them, it leaves to those who want it.
 func ReadObject(raw json.RawMessage) (Object, error) {
-	read, err := jsonfault.Read[head](raw)
-	if err != nil {
-		return Object{}, err
+	m := metadata{}
+	if !jsonfault.ReadField(raw, "metadata", &m) {
+		read, err := jsonfault.Read[head](raw)
+		if err != nil {
+			return Object{}, err
+		}
+		m = read.Metadata
 	}
-	m := read.Metadata
 	return Object{
 		Namespace:       m.Namespace,
 		Name:            m.Name,

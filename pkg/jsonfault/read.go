@@ -1,7 +1,10 @@
 package jsonfault
 
 import (
+	"bytes"
+
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	kjson "sigs.k8s.io/json"
 )
 
@@ -18,4 +21,25 @@ func Read[T any](raw []byte) (T, error) {
 	var again T
 	err := Explain(kjson.UnmarshalCaseSensitivePreserveInts(raw, &again))
 	return again, err
+}
+
+// ReadField reads one field of an object into value, and looks at nothing behind it. It reports whether that went well; if not,
+// [Read] says why.
+func ReadField[T any](raw []byte, name string, value *T) bool {
+	decoder := jsontext.NewDecoder(bytes.NewBuffer(raw))
+	if open, err := decoder.ReadToken(); err != nil || open.Kind() != '{' {
+		return false
+	}
+	for {
+		field, err := decoder.ReadToken()
+		if err != nil || field.Kind() != '"' {
+			return false
+		}
+		if field.String() == name {
+			return json.UnmarshalDecode(decoder, value) == nil
+		}
+		if decoder.SkipValue() != nil {
+			return false
+		}
+	}
 }

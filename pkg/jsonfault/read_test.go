@@ -53,3 +53,30 @@ func TestReadAsKubernetesDoes(t *testing.T) {
 		})
 	}
 }
+
+// One field is read as it is read of the whole.
+func TestReadField(t *testing.T) {
+	for name, tt := range map[string]struct {
+		raw  string
+		want string
+		ok   bool
+	}{
+		"the first":       {`{"labels": {"a": "b"}, "more": 1}`, "b", true},
+		"behind others":   {`{"kind": "x", "list": [{"labels": {"a": "no"}}], "labels": {"a": "b"}}`, "b", true},
+		"cut off behind":  {`{"labels": {"a": "b"}, "mo`, "b", true},
+		"cut off within":  {`{"labels": {"a": "b"`, "", false},
+		"cut off before":  {`{"kind": "x`, "", false},
+		"of another type": {`{"labels": {"a": 5}}`, "", false},
+		"missing":         {`{"Labels": {"a": "b"}}`, "", false},
+		"no object":       {`["labels", {"a": "b"}]`, "", false},
+		"nothing":         {``, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			labels := map[string]string{}
+			ok := ReadField([]byte(tt.raw), "labels", &labels)
+			if ok != tt.ok || ok && labels["a"] != tt.want {
+				t.Errorf("got %v, %v; want a=%s, %v", labels, ok, tt.want, tt.ok)
+			}
+		})
+	}
+}
