@@ -115,6 +115,12 @@ func TestMirrorRouteFollowsOtherRollouts(t *testing.T) {
 	if rested := after(t, moved, api); listed(rested, 0) != listed(rested, 1) || strings.Contains(listed(rested, 0), "api-canary") {
 		t.Errorf("at rest the mirror route has\n%s\nits source\n%s", listed(rested, 0), listed(rested, 1))
 	}
+	// Somebody edits the source, and the other Rollout has a header step before the next weight.
+	edited := apply(t, moved, []engine.Operation{{Op: "replace", Path: "/spec/http/1/forwardTo/destinations/0/weight", Value: 53}, {Op: "replace", Path: "/spec/http/1/forwardTo/destinations/1/weight", Value: 21}})
+	api.KeepWeights = true
+	if headed := after(t, edited, api); listed(headed, 0) != listed(headed, 1) || listed(headed, 1) != listed(edited, 1) {
+		t.Errorf("after an edit the mirror route has\n%s\nits source\n%s", listed(headed, 0), listed(headed, 1))
+	}
 }
 
 // Sources with canaries on different ports need a policy each.
