@@ -80,7 +80,7 @@ type planner struct {
 	spelt map[string][]*speltEntry
 }
 
-// speltEntry is a new entry for a destination, without a weight and with each that was asked for. Nobody changes them.
+// speltEntry is a new entry for a destination, without a weight and with each that was asked for. Nobody changes the entries.
 type speltEntry struct {
 	to       intent.Destination
 	entry    map[string]any

@@ -25,7 +25,7 @@ func Read[T any](raw []byte) (T, error) {
 
 // ReadField reads one field of an object into value, and looks at nothing behind it. It reports whether that went well; if not,
 // [Read] says why.
-func ReadField[T any](raw []byte, name string, value *T) bool {
+func ReadField(raw []byte, name string, value any) bool {
 	decoder := jsontext.NewDecoder(bytes.NewBuffer(raw))
 	if open, err := decoder.ReadToken(); err != nil || open.Kind() != '{' {
 		return false
